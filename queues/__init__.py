@@ -1,0 +1,1 @@
+"""Effect: what the cluster is told and what it says back."""

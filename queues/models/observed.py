@@ -1,0 +1,96 @@
+"""What the cluster says, as last seen. Every row carries the time at which it was true."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from tenants.models import Cluster
+
+
+class Stream(models.Model):
+    """The observer's line to one kind of one cluster."""
+
+    cluster = models.ForeignKey(Cluster, models.CASCADE, related_name="+")
+    kind = models.CharField(_("kind"), max_length=63)
+    resource_version = models.CharField(max_length=32, blank=True)
+    listed_at = models.DateTimeField(_("listed"), null=True)
+    alive_at = models.DateTimeField(_("last sign of life"), null=True)
+    lost_since = models.DateTimeField(_("lost since"), null=True)
+    error = models.TextField(_("error"), blank=True)
+
+    class Meta:
+        verbose_name = _("stream")
+        verbose_name_plural = _("streams")
+        constraints = [models.UniqueConstraint("cluster", "kind", name="stream_once")]
+
+    def __str__(self) -> str:
+        return f"{self.cluster_id} {self.kind}"
+
+
+class ObservedObject(models.Model):
+    """A ClusterQueue, LocalQueue, Cohort, ResourceFlavor or Node, trimmed to what is used."""
+
+    cluster = models.ForeignKey(Cluster, models.CASCADE, related_name="+")
+    kind = models.CharField(_("kind"), max_length=63)
+    namespace = models.CharField(_("namespace"), max_length=63, blank=True)
+    name = models.CharField(_("name"), max_length=253)
+    uid = models.CharField(max_length=64)
+    resource_version = models.CharField(max_length=32)
+    body = models.JSONField(_("object"))
+    in_sync = models.BooleanField(_("as in the catalog"), null=True)
+    sync_since = models.DateTimeField(null=True)
+    observed_at = models.DateTimeField(_("observed"))
+
+    class Meta:
+        verbose_name = _("observed object")
+        verbose_name_plural = _("observed objects")
+        constraints = [
+            models.UniqueConstraint("cluster", "kind", "namespace", "name", name="observed_object_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name}"
+
+
+class Workload(models.Model):
+    """A Kueue Workload, with the portal's reading of where it stands."""
+
+    cluster = models.ForeignKey(Cluster, models.CASCADE, related_name="+")
+    uid = models.CharField(max_length=64)
+    namespace = models.CharField(_("namespace"), max_length=63)
+    name = models.CharField(_("name"), max_length=253)
+    job_kind = models.CharField(_("kind of job"), max_length=63, blank=True)
+    job_name = models.CharField(_("job"), max_length=253, blank=True)
+    entry = models.CharField(_("entry"), max_length=253, blank=True)
+    queue = models.CharField(_("queue"), max_length=253, blank=True)
+    priority_class = models.CharField(_("priority"), max_length=253, blank=True)
+    priority = models.BigIntegerField(_("priority value"), default=0)
+    devices = models.BigIntegerField(_("devices asked"), default=0)
+    held = models.JSONField(_("held"), default=list)
+    state = models.CharField(_("state"), max_length=16)
+    stage = models.CharField(_("stage"), max_length=16, blank=True)
+    code = models.CharField(_("reason"), max_length=48, blank=True)
+    params = models.JSONField(default=dict)
+    never = models.BooleanField(default=False)
+    preempted = models.BooleanField(default=False)
+    preempting = models.BooleanField(default=False)
+    raw = models.TextField(_("text of the cluster"), blank=True)
+    since = models.DateTimeField(_("since"), null=True)
+    created_at = models.DateTimeField(_("created"))
+    position = models.PositiveIntegerField(_("position in the queue, from 1"), null=True)
+    positioned_at = models.DateTimeField(null=True)
+    resource_version = models.CharField(max_length=32)
+    observed_at = models.DateTimeField(_("observed"))
+
+    class Meta:
+        verbose_name = _("workload")
+        verbose_name_plural = _("workloads")
+        constraints = [models.UniqueConstraint("cluster", "uid", name="workload_once")]
+        indexes = [
+            models.Index("cluster", "queue", "state", name="workload_queue_state"),
+            models.Index("cluster", "namespace", "entry", name="workload_entry"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}"

@@ -1,0 +1,1 @@
+"""Intent: who exists, what they may have, what they ask for, what was decided."""

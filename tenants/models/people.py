@@ -1,0 +1,81 @@
+"""Who uses the portal and what they may do."""
+
+from __future__ import annotations
+
+import unicodedata
+
+from django.contrib.auth.models import AbstractUser
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+
+class User(AbstractUser):
+    """A person. Rights come from memberships and platform roles, never from staff flags."""
+
+    display_name = models.CharField(_("display name"), max_length=120, blank=True)
+
+    class Meta:
+        verbose_name = _("person")
+        verbose_name_plural = _("people")
+        constraints = [
+            models.UniqueConstraint(
+                models.functions.Lower("username"), name="user_username_ci", violation_error_message=_("This name is taken.")
+            ),
+        ]
+
+    @classmethod
+    def normalize_username(cls, username: str) -> str:
+        """Return the NFKC form, so that look-alike code points cannot make a second account."""
+        return unicodedata.normalize("NFKC", username)
+
+    def __str__(self) -> str:
+        return self.display_name or self.username
+
+
+class Membership(models.Model):
+    """A person's role in a tenant."""
+
+    class Role(models.TextChoices):
+        USER = "user", _("user")
+        LEAD = "lead", _("lead")
+        FINANCE = "finance", _("finance")
+
+    user = models.ForeignKey(User, models.CASCADE, related_name="memberships")
+    tenant = models.ForeignKey("tenants.Tenant", models.CASCADE, related_name="memberships")
+    role = models.CharField(_("role"), max_length=16, choices=Role)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("membership")
+        verbose_name_plural = _("memberships")
+        constraints = [
+            models.UniqueConstraint("user", "tenant", "role", name="membership_once"),
+            models.CheckConstraint(condition=models.Q(role__in=["user", "lead", "finance"]), name="membership_role"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user} {self.role} {self.tenant}"
+
+
+class PlatformRole(models.Model):
+    """A person's role for the whole platform."""
+
+    class Role(models.TextChoices):
+        APPROVER = "approver", _("approver")
+        ADMIN = "admin", _("administrator")
+        AUDITOR = "auditor", _("auditor")
+
+    user = models.ForeignKey(User, models.CASCADE, related_name="platform_roles")
+    role = models.CharField(_("role"), max_length=16, choices=Role)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("platform role")
+        verbose_name_plural = _("platform roles")
+        constraints = [
+            models.UniqueConstraint("user", "role", name="platform_role_once"),
+            models.CheckConstraint(condition=models.Q(role__in=["approver", "admin", "auditor"]), name="platform_role"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user} {self.role}"

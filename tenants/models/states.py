@@ -1,0 +1,51 @@
+"""State machines: a table, one conditional UPDATE, a check constraint.
+
+A model with states inherits ``StateRow``, names its ``State`` choices and its ``TRANSITIONS``.
+``move`` is the only way from one state to another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, TypeVar
+
+from django.db import models
+from django.db.models import F
+
+from portal.web.errors import Stale
+
+
+class StateRow(models.Model):
+    """A row with a state and a version that counts its changes."""
+
+    TRANSITIONS: ClassVar[Mapping[str, frozenset[str]]] = {}
+
+    state = models.CharField(max_length=16)
+    version = models.PositiveIntegerField(default=1, editable=False)
+
+    class Meta:
+        abstract = True
+
+    @classmethod
+    def sources(cls, to: str) -> list[str]:
+        """Return the states from which ``to`` may be reached."""
+        return sorted(source for source, targets in cls.TRANSITIONS.items() if to in targets)
+
+
+Row = TypeVar("Row", bound=StateRow)
+
+
+def move(row: Row, to: str, **fields: Any) -> Row:
+    """Move ``row`` to the state ``to`` and set ``fields`` in the same UPDATE.
+
+    Raises ``Stale`` when the row is not in a state from which ``to`` may be reached, which is
+    also how the second of two racing movers learns that it lost.
+    """
+    model = type(row)
+    changed = model._default_manager.filter(pk=row.pk, state__in=model.sources(to)).update(
+        state=to, version=F("version") + 1, **fields
+    )
+    row.refresh_from_db()
+    if not changed:
+        raise Stale.moved(row, to)
+    return row

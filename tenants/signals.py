@@ -1,0 +1,6 @@
+"""Signals that the intent side sends and does not listen to."""
+
+from django.dispatch import Signal
+
+# Sent after a transaction that left work for the effect side. Argument: cluster_id.
+work_ready = Signal()
