@@ -1,0 +1,1 @@
+"""The project package: settings, processes and the page shell."""
