@@ -1,0 +1,1 @@
+"""Money and GPU-hours; reads the other apps, is read by none."""

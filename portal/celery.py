@@ -1,0 +1,59 @@
+"""The Celery app, and the task class through which wake-ups are sent."""
+
+import os
+import time
+from functools import partial
+from typing import Any
+
+import structlog
+from celery import Celery
+from celery.contrib.django.task import DjangoTask
+from celery.signals import setup_logging
+from django.conf import settings
+from django.db import transaction
+from kombu import Queue
+from kombu.exceptions import OperationalError
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "portal.settings")
+
+log = structlog.get_logger(__name__)
+
+
+class WakeUp(DjangoTask):
+    """A task whose message may be lost without harm.
+
+    The work is a row in the database; the sweep finds it within half a minute. So a broker
+    that is down or hangs must neither fail a request nor slow the next ones down: after one
+    failure no message is tried for a few seconds.
+    """
+
+    abstract = True
+    PAUSE_SECONDS = 5.0
+    paused_until = 0.0
+
+    def delay_on_commit(self, *args: Any, **kwargs: Any) -> None:
+        """Send the wake-up when the transaction is committed."""
+        transaction.on_commit(partial(self.wake, *args, **kwargs))
+
+    def wake(self, *args: Any, **kwargs: Any) -> bool:
+        """Send it now; False when the broker did not take it."""
+        if time.monotonic() < WakeUp.paused_until:
+            return False
+        try:
+            self.apply_async(args, kwargs, retry=False)
+        except (OperationalError, OSError) as error:
+            WakeUp.paused_until = time.monotonic() + self.PAUSE_SECONDS
+            log.warning("wake_up_lost", task=self.name, error=str(error))
+            return False
+        return True
+
+
+app = Celery("portal", task_cls=WakeUp)
+app.config_from_object("django.conf:settings", namespace="CELERY")
+app.conf.task_queues = [Queue(name) for name in settings.TASK_QUEUES]
+app.autodiscover_tasks()
+
+
+@setup_logging.connect
+def use_django_logging(**_: Any) -> None:
+    """Keep Celery's hands off: Django's LOGGING is set up already and masks secrets."""

@@ -1,0 +1,71 @@
+"""Celery: Redis carries wake-ups, the database is the queue.
+
+Losing a message costs a few seconds until the sweep, so nothing here tries to be exactly-once;
+what matters is that a request is never slowed down by the broker and that no task is started
+a second time while it still runs.
+"""
+
+from portal.settings import env
+
+_build_url = "redis://127.0.0.1/0" if env.BUILD else None
+REDIS_URL = env.url("GPUPORTAL_REDIS_URL", ("redis", "rediss"), _build_url)
+
+# The shortest value of all processes on one Redis wins, so every process takes this one.
+VISIBILITY_TIMEOUT = 120
+TASK_HARD_LIMIT = 100
+
+CELERY_BROKER_URL = REDIS_URL
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_TRANSPORT_OPTIONS = {
+    "visibility_timeout": VISIBILITY_TIMEOUT,
+    "socket_connect_timeout": 1,
+    "socket_timeout": 5,
+    "socket_keepalive": True,
+    "health_check_interval": 20,
+    "max_retries": 1,
+    "interval_start": 0,
+    "interval_step": 0.1,
+    "interval_max": 0.1,
+    "global_keyprefix": "gpuportal:",
+}
+# A wake-up that cannot be sent at once is dropped: the sweep finds the work.
+CELERY_TASK_PUBLISH_RETRY = False
+
+CELERY_ACCEPT_CONTENT = ["json"]
+CELERY_TASK_SERIALIZER = "json"
+CELERY_RESULT_SERIALIZER = "json"
+CELERY_RESULT_BACKEND = None
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_ACKS_LATE = True
+CELERY_TASK_REJECT_ON_WORKER_LOST = True
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_TASK_SOFT_TIME_LIMIT = 90
+CELERY_TASK_TIME_LIMIT = TASK_HARD_LIMIT
+CELERY_WORKER_MAX_TASKS_PER_CHILD = 1000
+CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = True
+CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 10.0
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_WORKER_REDIRECT_STDOUTS = False
+CELERY_WORKER_SEND_TASK_EVENTS = False
+CELERY_TIMEZONE = "UTC"
+CELERY_ENABLE_UTC = True
+
+CELERY_TASK_DEFAULT_QUEUE = "read"
+CELERY_TASK_CREATE_MISSING_QUEUES = False
+TASK_QUEUES = ("apply", "plan", "read")
+
+# Names of tasks and how often, in seconds. Tasks claim what is due in the database, so a tick
+# that comes twice finds nothing to do the second time.
+BEAT_SCHEDULE: dict[str, dict[str, object]] = {
+    "tick every cluster": {
+        "task": "queues.tasks.tick_all",
+        "schedule": 15.0,
+        "options": {"queue": "plan", "expires": 15},
+    },
+    "sweep for work without a wake-up": {
+        "task": "queues.tasks.sweep",
+        "schedule": 30.0,
+        "options": {"queue": "read", "expires": 30},
+    },
+}
+CELERY_BEAT_SCHEDULE = BEAT_SCHEDULE

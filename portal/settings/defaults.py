@@ -1,0 +1,138 @@
+"""What the portal is made of: apps, middleware, templates, database, languages."""
+
+import sys
+from pathlib import Path
+
+from django.utils.translation import gettext_lazy as _
+
+from portal.settings import env
+
+BASE_DIR = Path(__file__).resolve().parents[2]
+
+INSTALLED_APPS = [
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+    "django.contrib.humanize",
+    "rest_framework",
+    "django_filters",
+    "django_htmx",
+    "template_partials",
+    "django_structlog",
+    "csp",
+    "portal.apps.PortalConfig",
+    "portal.web.apps.WebConfig",
+    "tenants",
+    "queues",
+    "costs",
+]
+
+MIDDLEWARE = [
+    # Outermost first: the id of a request is known before anything can fail, and the answer to
+    # a failure carries the same headers as any other answer.
+    "portal.web.middleware.RequestIdMiddleware",
+    "django.middleware.security.SecurityMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "portal.web.middleware.HeadersMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django_structlog.middlewares.RequestMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "portal.web.middleware.LoginRedirectMiddleware",
+    "portal.web.middleware.DomainErrorMiddleware",
+]
+
+ROOT_URLCONF = "portal.urls"
+WSGI_APPLICATION = "portal.wsgi.application"
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "django.template.context_processors.i18n",
+            ],
+        },
+    },
+]
+FORM_RENDERER = "django.forms.renderers.TemplatesSetting"
+
+# The owner of the tables is used for what changes their shape, and for nothing else. Everything
+# that serves a request or runs a task connects as a role that cannot rewrite the audit trail.
+OWNER_COMMANDS = frozenset(
+    {"migrate", "grant", "sqlmigrate", "showmigrations", "makemigrations", "squashmigrations"}
+)
+DATABASE_AS_OWNER = (
+    Path(sys.argv[0]).name == "manage.py" and len(sys.argv) > 1 and sys.argv[1] in OWNER_COMMANDS
+)
+_timeouts = (
+    "-c lock_timeout=2s"
+    if DATABASE_AS_OWNER
+    else "-c lock_timeout=5s -c statement_timeout=30s -c idle_in_transaction_session_timeout=60s"
+)
+DATABASES = {
+    "default": env.database(
+        "GPUPORTAL_DATABASE_OWNER_URL" if DATABASE_AS_OWNER else "GPUPORTAL_DATABASE_URL",
+        "postgresql://nobody@127.0.0.1/none" if env.BUILD else None,
+    )
+}
+DATABASES["default"] |= {
+    "CONN_MAX_AGE": env.number("GPUPORTAL_DATABASE_CONN_MAX_AGE", 60),
+    "CONN_HEALTH_CHECKS": True,
+    "ATOMIC_REQUESTS": False,
+}
+DATABASES["default"]["OPTIONS"].setdefault("options", _timeouts)
+DATABASES["default"]["OPTIONS"].setdefault("connect_timeout", 3)
+# Which role gets rights on new tables after a migration.
+DATABASE_APP_ROLE = env.text("GPUPORTAL_DATABASE_APP_ROLE", "gpuportal_app")
+# Tables that the application may only add rows to.
+APPEND_ONLY_TABLES = ("tenants_auditevent", "tenants_revision")
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+AUTH_USER_MODEL = "tenants.User"
+LOGIN_URL = "/login/"
+LOGIN_REDIRECT_URL = "/"
+LOGOUT_REDIRECT_URL = "/login/"
+
+LANGUAGE_CODE = "en"
+LANGUAGES = [("en", _("English")), ("zh-hans", _("Simplified Chinese"))]
+LOCALE_PATHS = [BASE_DIR / "locale"]
+USE_I18N = True
+USE_TZ = True
+TIME_ZONE = "UTC"
+
+STATIC_URL = "/static/"
+STATIC_ROOT = Path(env.text("GPUPORTAL_STATIC_ROOT", str(BASE_DIR / "build" / "static")))
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+}
+
+REST_FRAMEWORK = {
+    # Nothing is open by accident: an API view names its permission or nobody gets in.
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_AUTHENTICATION_CLASSES": ["rest_framework.authentication.SessionAuthentication"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_FILTER_BACKENDS": ["django_filters.rest_framework.DjangoFilterBackend"],
+    "EXCEPTION_HANDLER": "portal.web.errors.api_exception",
+    "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
+    "COERCE_DECIMAL_TO_STRING": True,
+    "STRICT_JSON": True,
+}

@@ -1,0 +1,23 @@
+"""Settings of a test run: production with four things changed.
+
+The environment (plain http, servers of the run) is prepared by `tests/engines.py`.
+"""
+
+from portal.settings import *  # noqa: F403 - settings are a flat list of names
+from portal.settings import ALLOWED_HOSTS, STORAGES, env
+
+ALLOWED_HOSTS += ["testserver"]
+# A slow hash would only make the tests slow.
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
+WHITENOISE_AUTOREFRESH = True
+
+# The test database is made and emptied by the owner; tests/conftest.py lets each test run as
+# the application's role.
+DATABASES = {
+    "default": {
+        **env.database("GPUPORTAL_DATABASE_OWNER_URL"),
+        "CONN_MAX_AGE": 0,
+        "CONN_HEALTH_CHECKS": False,
+    }
+}

@@ -1,0 +1,24 @@
+"""All addresses of the portal: each app has its own list."""
+
+from importlib.util import find_spec
+
+from django.contrib import admin
+from django.urls import URLPattern, URLResolver, include, path
+
+from portal.web import health
+
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("healthz", health.healthz, name="healthz"),
+    path("readyz", health.readyz, name="readyz"),
+    path("admin/", admin.site.urls),
+]
+urlpatterns += [
+    path("", include(module))
+    for module in ("tenants.urls", "queues.urls", "costs.urls")
+    if find_spec(module)
+]
+
+handler400 = "portal.web.errors.bad_request"
+handler403 = "portal.web.errors.forbidden"
+handler404 = "portal.web.errors.not_found"
+handler500 = "portal.web.errors.server_error"

@@ -1,0 +1,1 @@
+"""The page shell: pages, errors, lists, form keys, health. It knows no domain."""

@@ -1,0 +1,162 @@
+"""Long lists: an allow-list of sort orders, and pages that start after a row.
+
+Pages by key cost the same on page 1 and on page 10,000, and rows that come or go meanwhile do
+not shift the others. An order must end in something unique; `pk` is added to each.
+"""
+
+import base64
+import binascii
+import datetime
+import decimal
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from django.db.models import Model, Q, QuerySet
+from django.http import QueryDict
+
+M = TypeVar("M", bound=Model)
+SIZE = 50
+LARGEST = 200
+LONGEST_CURSOR = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Rows(Generic[M]):
+    """One page of a list, and the cursors of its neighbours (empty: there is none)."""
+
+    rows: list[M]
+    sort: str
+    after: str
+    before: str
+
+    def __iter__(self) -> Any:
+        """Iterate over the rows."""
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        """Count the rows of this page."""
+        return len(self.rows)
+
+
+def sort_of(query: QueryDict, allowed: Mapping[str, tuple[str, ...]]) -> str:
+    """Return the sort that was asked for, or the first of the allowed ones."""
+    asked = query.get("sort", "")
+    return asked if asked in allowed else next(iter(allowed))
+
+
+def size_of(query: QueryDict, default: int = SIZE) -> int:
+    """Return how many rows were asked for, within bounds."""
+    asked = query.get("size", "")
+    if not (asked.isascii() and asked.isdecimal() and len(asked) < 6):
+        return default
+    return min(max(int(asked), 1), LARGEST)
+
+
+def keyset(
+    rows: QuerySet[M], query: QueryDict, allowed: Mapping[str, tuple[str, ...]], size: int = SIZE
+) -> Rows[M]:
+    """Cut one page out of `rows`, as `?sort=`, `?after=`, `?before=` and `?size=` say.
+
+    `allowed` maps the name of each sort to its fields ("-" for descending). The fields must
+    not be null; annotate with Coalesce where they are. What cannot be read gives page one.
+    """
+    sort = sort_of(query, allowed)
+    size = size_of(query, size)
+    fields = with_key(allowed[sort])
+    back = read_cursor(query.get("before", ""), sort, len(fields))
+    start = None if back else read_cursor(query.get("after", ""), sort, len(fields))
+    order = reverse(fields) if back else fields
+    found = rows.order_by(*order)
+    if back or start:
+        found = found.filter(beyond(order, back or start or []))
+    page = list(found[: size + 1])
+    more, page = len(page) > size, page[:size]
+    if back:
+        page.reverse()
+    return Rows(page, sort, *neighbours(page, fields, sort, more=more, back=back, start=start))
+
+
+def neighbours(
+    page: list[M],
+    fields: tuple[str, ...],
+    sort: str,
+    *,
+    more: bool,
+    back: list[Any] | None,
+    start: list[Any] | None,
+) -> tuple[str, str]:
+    """Return the cursors for the next and for the previous page."""
+    if not page:
+        return "", ""
+    has_next = bool(back) or more
+    has_previous = more if back else bool(start)
+    return (
+        write_cursor(page[-1], fields, sort) if has_next else "",
+        write_cursor(page[0], fields, sort) if has_previous else "",
+    )
+
+
+def with_key(fields: tuple[str, ...]) -> tuple[str, ...]:
+    """Add the primary key, so that no two rows are equal."""
+    if any(field.lstrip("-") in ("pk", "id") for field in fields):
+        return fields
+    return (*fields, "pk")
+
+
+def reverse(fields: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the opposite order."""
+    return tuple(field[1:] if field.startswith("-") else f"-{field}" for field in fields)
+
+
+def beyond(fields: tuple[str, ...], values: list[Any]) -> Q:
+    """Return the condition for the rows that come after `values` in this order."""
+    condition = Q()
+    equal: dict[str, Any] = {}
+    for field, value in zip(fields, values, strict=True):
+        name = field.lstrip("-")
+        side = "lt" if field.startswith("-") else "gt"
+        condition |= Q(**equal, **{f"{name}__{side}": value})
+        equal[name] = value
+    return condition
+
+
+def write_cursor(row: Model, fields: tuple[str, ...], sort: str) -> str:
+    """Write the place of a row as a short text for a URL."""
+    values = [plain(value_of(row, field.lstrip("-"))) for field in fields]
+    packed = json.dumps([sort, *values], separators=(",", ":"), ensure_ascii=False)
+    return base64.urlsafe_b64encode(packed.encode()).decode().rstrip("=")
+
+
+def read_cursor(text: str, sort: str, count: int) -> list[Any] | None:
+    """Read a place back; None when it is missing, broken or of another sort."""
+    if not text or len(text) > LONGEST_CURSOR:
+        return None
+    try:
+        packed = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+        values = json.loads(packed)
+    except (binascii.Error, ValueError, RecursionError):
+        return None
+    if not isinstance(values, list) or len(values) != count + 1 or values[0] != sort:
+        return None
+    if not all(isinstance(value, (str, int, bool)) for value in values):
+        return None
+    return values[1:]
+
+
+def value_of(row: Model, path: str) -> Any:
+    """Follow `a__b` through relations."""
+    value: Any = row
+    for name in path.split("__"):
+        value = getattr(value, name)
+    return value
+
+
+def plain(value: Any) -> str | int:
+    """Return a value as JSON can hold it without loss."""
+    if isinstance(value, (datetime.datetime, datetime.date)):
+        return value.isoformat()
+    if isinstance(value, (decimal.Decimal, float)):
+        return str(value)
+    return value if isinstance(value, int) else str(value)

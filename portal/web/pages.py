@@ -1,0 +1,74 @@
+"""One way to answer with a page, or with the named part of it that htmx asks for."""
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.cache import patch_vary_headers
+from django.utils.http import parse_etags
+from django.utils.translation import get_language
+
+PERSONAL = "private, no-store"
+# With a stamp the browser may keep the page, but asks each time whether it is still good.
+ASK_EACH_TIME = "private, no-cache"
+
+
+def page(
+    request: HttpRequest,
+    template: str,
+    ctx: Mapping[str, Any],
+    partial: str | None = None,
+    seen: object = None,
+    *,
+    status: int = 200,
+) -> HttpResponse:
+    """Render `template`, or only its `partial` when htmx asks without boosting.
+
+    `seen` is the generation of the data, a number or a time that moves whenever the page would
+    look different. A browser that has the page of this generation gets 304, a polling htmx
+    element that sends `?seen=` gets 204 and leaves the screen alone.
+    """
+    part = partial if wants_partial(request) else None
+    stamp = "" if seen is None else stamp_of(request, template, part, seen)
+    if stamp and status == 200 and (code := unchanged(request, stamp)):
+        response = HttpResponse(status=code)
+    else:
+        name = f"{template}#{part}" if part else template
+        response = render(request, name, {**ctx, "seen": stamp}, status=status)
+    if stamp and status == 200:
+        response["ETag"] = f'W/"{stamp}"'
+    response["Cache-Control"] = ASK_EACH_TIME if stamp and status == 200 else PERSONAL
+    patch_vary_headers(response, ["HX-Request", "Cookie"])
+    return response
+
+
+def wants_partial(request: HttpRequest) -> bool:
+    """Tell an htmx request from a browser's own, and from a boosted link."""
+    htmx = getattr(request, "htmx", None)
+    return bool(htmx) and not htmx.boosted and not htmx.history_restore_request
+
+
+def stamp_of(request: HttpRequest, template: str, part: str | None, seen: object) -> str:
+    """Return a short text that differs whenever the rendered page may differ."""
+    viewer = getattr(getattr(request, "user", None), "pk", None)
+    facts = (template, part, viewer, get_language(), request.path, query_of(request), seen)
+    return hashlib.sha256(repr(facts).encode()).hexdigest()[:20]
+
+
+def query_of(request: HttpRequest) -> str:
+    """Return the query without the stamp itself."""
+    query = request.GET.copy()
+    query.pop("seen", None)
+    return query.urlencode()
+
+
+def unchanged(request: HttpRequest, stamp: str) -> int | None:
+    """Return 204 or 304 when the browser shows this generation already."""
+    if request.method not in ("GET", "HEAD"):
+        return None
+    if wants_partial(request) and request.GET.get("seen") == stamp:
+        return 204
+    known = parse_etags(request.headers.get("If-None-Match", ""))
+    return 304 if f'W/"{stamp}"' in known else None

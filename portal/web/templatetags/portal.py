@@ -1,0 +1,468 @@
+"""Tags and filters of every page: states, ages, numbers, names, steps, diffs, lists and forms."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections.abc import Iterable, Mapping
+from datetime import date, datetime, timedelta
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from django import template
+from django.forms import BoundField
+from django.template.context import Context
+from django.utils import timezone
+from django.utils.formats import date_format, number_format
+from django.utils.functional import Promise
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from portal.web.states import look
+
+register = template.Library()
+
+DASH = "\N{EN DASH}"
+MINUS = "\N{MINUS SIGN}"
+MINUTE, HOUR, DAY = 60, 3600, 86400
+BINARY = (("Pi", 2**50), ("Ti", 2**40), ("Gi", 2**30), ("Mi", 2**20), ("Ki", 2**10))
+
+
+# --- icons and states -------------------------------------------------------------------------
+
+
+@register.simple_tag
+def icon(name: str, label: str = "") -> SafeString:
+    """A symbol of the sprite; silent for screen readers unless it has a label of its own."""
+    if label:
+        return format_html(
+            '<svg class="ico" role="img" aria-label="{}"><use href="#i-{}"/></svg>', label, name
+        )
+    return format_html('<svg class="ico" aria-hidden="true"><use href="#i-{}"/></svg>', name)
+
+
+@register.simple_tag
+def badge(
+    state: object, since: datetime | None = None, hint: str = "", word: str = ""
+) -> SafeString:
+    """Icon, word and since; a hint opens on hover and on focus and is read with the word."""
+    tone, shape, own_word = look(state)
+    inner = format_html("{}<span>{}</span>", icon(shape), word or own_word)
+    if since:
+        inner = format_html("{}{}", inner, _since(since))
+    if hint:
+        return format_html(
+            '<span class="badge {}" tabindex="0">{}<span class="tip">{}</span></span>',
+            tone,
+            inner,
+            hint,
+        )
+    return format_html('<span class="badge {}">{}</span>', tone, inner)
+
+
+def _since(when: datetime) -> SafeString:
+    return format_html(
+        '<time class="since" datetime="{}" title="{}" data-since>{}</time>',
+        when.isoformat(),
+        exact(when),
+        spell((timezone.now() - when).total_seconds()),
+    )
+
+
+# --- time ---------------------------------------------------------------------------------------
+
+
+def spell(seconds: float) -> str:
+    """A span of time in its one largest unit that still says enough."""
+    seconds = max(0, int(seconds))
+    if seconds < MINUTE:
+        return _("%(n)s s") % {"n": seconds}
+    if seconds < HOUR:
+        return _("%(n)s min") % {"n": seconds // MINUTE}
+    if seconds < 2 * DAY:
+        return _("%(n)s h") % {"n": seconds // HOUR}
+    return _("%(n)s d") % {"n": seconds // DAY}
+
+
+def exact(when: datetime) -> str:
+    """The full local time with its zone, for titles."""
+    local = timezone.localtime(when) if timezone.is_aware(when) else when
+    return f"{date_format(local, 'Y-m-d H:i:s')} {local.tzname() or ''}".strip()
+
+
+@register.simple_tag
+def age(when: datetime | None, interval: float | timedelta | None = None) -> SafeString:
+    """How old data is: amber past twice its interval, red past ten times, and what that means."""
+    if when is None:
+        return format_html('<span class="age none">{}</span>', _("never seen"))
+    seconds = (timezone.now() - when).total_seconds()
+    words = _("%(span)s ago") if seconds >= 0 else _("in %(span)s")
+    stamp = format_html(
+        '<time datetime="{}" title="{}" data-age>{}</time>',
+        when.isoformat(),
+        exact(when),
+        words % {"span": spell(abs(seconds))},
+    )
+    period = interval.total_seconds() if isinstance(interval, timedelta) else float(interval or 0)
+    if not period:
+        return format_html('<span class="age">{}</span>', stamp)
+    return format_html(
+        '<span class="age {}" data-interval="{}">{}<span class="late"> · {}</span>'
+        '<span class="old"> · {}</span></span>',
+        freshness_class(seconds, period),
+        f"{period:g}",
+        stamp,
+        _("late, expected every %(span)s") % {"span": spell(period)},
+        _("too old to rely on, expected every %(span)s") % {"span": spell(period)},
+    )
+
+
+def freshness_class(seconds: float, period: float) -> str:
+    """fresh up to twice the interval, late up to ten times, old beyond."""
+    if seconds > 10 * period:
+        return "is-old"
+    return "is-late" if seconds > 2 * period else "is-fresh"
+
+
+@register.simple_tag
+def age_words() -> str:
+    """The words that portal.js needs to keep ages counting in the page's language."""
+    units = {"s": _("%(n)s s"), "m": _("%(n)s min"), "h": _("%(n)s h"), "d": _("%(n)s d")}
+    words = {key: text % {"n": "#"} for key, text in units.items()}
+    words["ago"] = _("%(span)s ago") % {"span": "#"}
+    words["in"] = _("in %(span)s") % {"span": "#"}
+    return json.dumps(words, ensure_ascii=False)
+
+
+@register.filter
+def duration(value: float | timedelta | None) -> str:
+    """Seconds or a timedelta as "41 min"."""
+    if value is None:
+        return DASH
+    return spell(value.total_seconds() if isinstance(value, timedelta) else float(value))
+
+
+@register.filter
+def moment(value: datetime | date | None) -> str | SafeString:
+    """A point in time as a machine-readable element: "29 Nov 14:02"."""
+    if value is None:
+        return DASH
+    if not isinstance(value, datetime):
+        return format_html(
+            '<time datetime="{}">{}</time>', value.isoformat(), date_format(value, "j M Y")
+        )
+    local = timezone.localtime(value) if timezone.is_aware(value) else value
+    style = "j M H:i" if local.year == timezone.localdate().year else "j M Y H:i"
+    return format_html(
+        '<time datetime="{}" title="{}">{}</time>',
+        value.isoformat(),
+        exact(value),
+        date_format(local, style),
+    )
+
+
+# --- numbers ------------------------------------------------------------------------------------
+
+
+def _decimal(value: object) -> Decimal | None:
+    if value is None or value == "":
+        return None
+    try:
+        number = Decimal(str(value))
+    except InvalidOperation:
+        return None
+    return number if number.is_finite() else None
+
+
+def plain(value: object, places: int = 2) -> str:
+    """A number with grouped thousands and no trailing zeros; a dash when there is none."""
+    number = _decimal(value)
+    if number is None:
+        return DASH
+    rounded = round(number, places)
+    if rounded == rounded.to_integral_value():
+        return number_format(int(rounded), force_grouping=True)
+    return number_format(rounded.normalize(), force_grouping=True)
+
+
+@register.filter
+def gpus(value: object) -> str:
+    """A count of GPUs with its unit: "16 GPUs", "1 GPU"."""
+    number = _decimal(value)
+    if number is None:
+        return DASH
+    one_or_more = 1 if number == 1 else 2
+    return ngettext("%(n)s GPU", "%(n)s GPUs", one_or_more) % {"n": plain(number)}
+
+
+def is_resource(unit: str) -> bool:
+    """Tell a resource name, whose amounts carry their own unit, from a word for a unit."""
+    return "/" in unit or unit.lower() in {"cpu", "memory", "ephemeral-storage", "bytes"}
+
+
+@register.filter
+def quantity(value: object, resource: str = "") -> str:
+    """A resource amount, given in its smallest unit, in the unit that people use.
+
+    `resource` is a Kubernetes resource name: "memory" is bytes and reads as GiB, "cpu" is
+    thousandths and reads as CPUs, any device reads as a count of GPUs. Without it, or with any
+    other word, the bare number stays.
+    """
+    number = _decimal(value)
+    if number is None:
+        return DASH
+    name = resource.lower()
+    if name in {"memory", "ephemeral-storage", "bytes"}:
+        return _bytes(number)
+    if name == "cpu":
+        return _("%(n)s CPU") % {"n": plain(number / 1000)}
+    if name in {"gpu", "gpus"} or "/" in name:
+        return gpus(number)
+    return plain(number)
+
+
+def _bytes(number: Decimal) -> str:
+    for unit, size in BINARY:
+        if abs(number) >= size:
+            return f"{plain(number / size, 1)} {unit}B"
+    return f"{plain(number, 0)} B"
+
+
+@register.filter
+def number(value: object) -> str:
+    """A bare number with grouped thousands."""
+    return plain(value)
+
+
+@register.filter
+def signed(value: object) -> str:
+    """A difference with its sign, zero included."""
+    amount = _decimal(value)
+    if amount is None:
+        return DASH
+    sign = "+" if amount > 0 else MINUS if amount < 0 else "±"
+    return f"{sign}{plain(abs(amount))}"
+
+
+# --- names --------------------------------------------------------------------------------------
+
+
+def visible(text: object) -> str:
+    """Text in which characters that hide or turn other text are shown as their code."""
+    return "".join(
+        f"\\u{ord(char):04x}" if unicodedata.category(char) == "Cf" else char for char in str(text)
+    )
+
+
+@register.simple_tag
+def name(value: object, limit: int = 40) -> SafeString:
+    """A cluster name in monospace; a long one keeps its head and tail, the full one in title."""
+    full = visible(value)
+    if len(full) <= limit:
+        return format_html('<code class="name">{}</code>', full)
+    tail = limit // 3
+    short = f"{full[: limit - tail - 1]}…{full[-tail:]}"
+    return format_html('<code class="name" title="{}">{}</code>', full, short)
+
+
+@register.simple_tag
+def digest(value: object) -> SafeString:
+    """The first twelve digits of a digest, the full one in title."""
+    full = visible(value or "")
+    if not full:
+        return format_html("{}", DASH)
+    short = full.rsplit(":", 1)[-1][:12]
+    return format_html('<code class="name digest" title="{}">{}</code>', full, short)
+
+
+# --- figures, ladder, steps, time line, diff, impact ---------------------------------------------
+
+
+@register.inclusion_tag("parts/figures.html")
+def figures(asked: object, free: object, missing: object, unit: str = "") -> dict[str, Any]:
+    """Asked, free and missing as three figures; the missing one stands out when it is not zero."""
+    short = bool(_decimal(missing))
+    return {
+        "unit": unit,
+        "rows": [
+            ("asked", _("Asked"), quantity(asked, unit), False),
+            ("free", _("Free"), quantity(free, unit), False),
+            ("missing", _("Missing"), quantity(missing, unit), short),
+        ],
+    }
+
+
+LADDER: dict[str, Promise | str] = {
+    "routing": gettext_lazy("Routing"),
+    "request": gettext_lazy("Request"),
+    "order": gettext_lazy("Order"),
+    "quota": gettext_lazy("Quota"),
+    "check": gettext_lazy("Admission check"),
+    "topology": gettext_lazy("Topology"),
+    "pods": gettext_lazy("Pods"),
+}
+
+
+@register.simple_block_tag(takes_context=True, end_name="endladder")
+def ladder(
+    context: Context, content: str, stage: object = "", notes: Mapping[str, object] | None = None
+) -> SafeString:
+    """The seven stages of a job: done up to `stage`, the enclosed evidence open at it.
+
+    An empty stage, or one beyond the ladder, means that all seven are done.
+    """
+    key = str(getattr(stage, "value", stage) or "").lower()
+    stages = list(LADDER)
+    at = stages.index(key) if key in LADDER else len(stages)
+    rows = [
+        {
+            "label": LADDER[row],
+            "state": "done" if index < at else "now" if index == at else "todo",
+            "note": (notes or {}).get(row, ""),
+        }
+        for index, row in enumerate(stages)
+    ]
+    return _render(context, "parts/ladder.html", {"rows": rows, "evidence": content})
+
+
+def _render(context: Context, file: str, data: dict[str, Any]) -> SafeString:
+    engine = context.template.engine if context.template else template.Engine.get_default()
+    with context.push(**data):
+        return engine.get_template(file).render(context)
+
+
+@register.inclusion_tag("parts/steps.html")
+def steps(rows: Iterable[Any]) -> dict[str, Any]:
+    """Request, plan, decided, applied, in the cluster: with person and time under each."""
+    icons = {"done": "check", "now": "arrow", "failed": "cross", "todo": "ring"}
+    return {"rows": [(row, icons.get(row.state, "ring")) for row in rows]}
+
+
+@register.inclusion_tag("parts/timeline.html")
+def timeline(moments: Iterable[Any]) -> dict[str, Any]:
+    """What happened, newest last, as dots on a line."""
+    return {"rows": [(row, look(row.state)) for row in moments]}
+
+
+KINDS = {
+    "+": ("+", "add", "create", "created", "added"),
+    "~": ("~", "change", "update", "changed", "updated", "replace"),
+    "-": ("-", MINUS, "remove", "delete", "removed", "deleted"),
+}
+
+
+def _kind(value: object) -> str:
+    text = str(getattr(value, "value", value)).lower()
+    return next((kind for kind, words in KINDS.items() if text in words), "~")
+
+
+@register.inclusion_tag("parts/diff.html")
+def diff(changes: Iterable[Any]) -> dict[str, Any]:
+    """Changed objects grouped by + ~ -, each with its fields; what is unchanged is not there."""
+    groups: dict[str, dict[str, dict[str, Any]]] = {kind: {} for kind in KINDS}
+    for change in changes:
+        objects = groups[_kind(change.kind)]
+        entry = objects.setdefault(str(change.object), {"fields": [], "effect": "", "raw": ""})
+        if change.path:
+            entry["fields"].append(change)
+        elif getattr(change, "effect", ""):
+            entry["effect"] = change.effect
+        entry["raw"] = getattr(change, "raw", "") or entry["raw"]
+    labels = {"+": _("Added"), "~": _("Changed"), "-": _("Removed")}
+    tones = {"+": "add", "~": "edit", "-": "cut"}
+    icons = {"+": "plus", "~": "tilde", "-": "minus"}
+    return {
+        "groups": [
+            {
+                "tone": tones[kind],
+                "icon": icons[kind],
+                "label": labels[kind],
+                "objects": list(objects.items()),
+            }
+            for kind, objects in groups.items()
+            if objects
+        ]
+    }
+
+
+@register.filter
+def shown(value: object) -> str:
+    """A value of a diff as text: nothing is a dash, a switch is yes or no."""
+    if value is None or value == "":
+        return DASH
+    if isinstance(value, bool):
+        return _("yes") if value else _("no")
+    if isinstance(value, int | Decimal):
+        return plain(value, 6)
+    return visible(value if isinstance(value, str) else json.dumps(value, default=str))
+
+
+@register.inclusion_tag("parts/impact.html")
+def impact(rows: Iterable[Any]) -> dict[str, Any]:
+    """The consequences of a plan: counts first, lists folded."""
+    return {"rows": list(rows)}
+
+
+# --- lists --------------------------------------------------------------------------------------
+
+
+@register.inclusion_tag("parts/empty.html")
+def empty(
+    title: str, text: str = "", action_url: str = "", action_label: str = ""
+) -> dict[str, Any]:
+    """What this place will show, why it is empty, and the one next step."""
+    return {"title": title, "text": text, "action_url": action_url, "action_label": action_label}
+
+
+def _with_query(context: Context, drop: Iterable[str] = (), **changes: str) -> str:
+    request = context.get("request")
+    query = request.GET.copy() if request else None
+    if query is None:
+        from django.http import QueryDict
+
+        query = QueryDict(mutable=True)
+    for key in drop:
+        query.pop(key, None)
+    for key, value in changes.items():
+        query[key] = value
+    return f"?{query.urlencode()}"
+
+
+@register.simple_tag(takes_context=True)
+def sort_th(context: Context, key: str, label: str, css: str = "", param: str = "sort") -> Any:
+    """A column head that sorts by link and says its order to screen readers."""
+    request = context.get("request")
+    current = request.GET.get(param, "") if request else ""
+    up, down = current == key, current == f"-{key}"
+    order = "ascending" if up else "descending" if down else ""
+    return format_html(
+        '<th scope="col" class="{}"{}><a href="{}">{}{}</a></th>',
+        css,
+        format_html(' aria-sort="{}"', order) if order else "",
+        _with_query(context, ("after", "before", "page"), **{param: f"-{key}" if up else key}),
+        label,
+        icon("sort-up" if up else "sort-down") if order else "",
+    )
+
+
+@register.inclusion_tag("parts/pager.html", takes_context=True)
+def pager(context: Context, page: Any) -> dict[str, Any]:
+    """Earlier and later rows by key; `page` has before, after (keys or empty) and shown, total."""
+    before, after = getattr(page, "before", ""), getattr(page, "after", "")
+    keys = ("before", "after", "page")
+    return {
+        "page": page,
+        "before_url": _with_query(context, keys, before=str(before)) if before else "",
+        "after_url": _with_query(context, keys, after=str(after)) if after else "",
+    }
+
+
+# --- forms --------------------------------------------------------------------------------------
+
+
+@register.inclusion_tag("forms/field.html")
+def field(bound: BoundField, today: object = "", unit: str = "") -> dict[str, Any]:
+    """A form field with its label, help, error, and today's value beside the input."""
+    return {"field": bound, "errors": bound.errors, "today": today, "unit": unit}

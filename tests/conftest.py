@@ -1,0 +1,73 @@
+"""What every test gets: real engines and the application's database role.
+
+Each worker of pytest-xdist has its own database on the one server of the run. A test that uses
+the database runs as the application's role, as the portal does; the mark `owner` lifts that.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import django
+import pytest
+
+from tests import engines
+
+# At import, not in a fixture: conftest files further down may import models at their top.
+STARTED = engines.start()
+django.setup()
+
+from django.conf import settings  # noqa: E402 - only readable from here on
+from django.db import connection  # noqa: E402
+from django.db.backends.signals import connection_created  # noqa: E402
+
+
+def pytest_unconfigure() -> None:
+    if STARTED:
+        STARTED.stop()
+
+
+class Role:
+    """Which role new connections of this process take."""
+
+    active = False
+
+
+@connection_created.connect
+def take_role(connection: Any, **_: Any) -> None:
+    if Role.active:
+        set_role(connection)
+
+
+def set_role(connection: Any) -> None:
+    connection.cursor().execute(f"SET ROLE {settings.DATABASE_APP_ROLE}")
+
+
+@pytest.fixture(autouse=True)
+def app_role(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Let the test run as the application's role, also in threads that it starts."""
+    marker = request.node.get_closest_marker("django_db")
+    used = marker or {"db", "transactional_db"} & set(request.fixturenames)
+    if not used or request.node.get_closest_marker("owner"):
+        yield
+        return
+    request.getfixturevalue("_django_db_helper")
+    become_app()
+    yield
+    Role.active = False
+    if not connection.in_atomic_block:
+        become_owner()
+
+
+def become_app() -> None:
+    connection.cursor().execute("SET session_replication_role = origin")
+    set_role(connection)
+    Role.active = True
+
+
+def become_owner() -> None:
+    """Let the clean-up after a test empty every table, also those whose triggers forbid it.
+
+    Not needed inside a transaction: its rollback takes the role back too.
+    """
+    connection.cursor().execute("RESET ROLE")
+    connection.cursor().execute("SET session_replication_role = replica")

@@ -1,0 +1,46 @@
+"""PostgreSQL and Redis of one test run: started once, before Django reads its settings."""
+
+import os
+import secrets
+import shutil
+import tempfile
+from pathlib import Path
+
+from portal.embedded import Postgres, Redis
+from portal.embedded.postgres import OWNER, SUPERUSER, connect
+
+MARK = "GPUPORTAL_TEST_RUN"
+
+
+class Engines:
+    """The servers of this run, when this is the process that started them."""
+
+    def __init__(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="gpuportal-test-"))
+        self.folder.chmod(0o711)
+        self.postgres = Postgres.start(self.folder / "postgres", durable=False)
+        self.redis = Redis.start(self.folder / "redis", durable=False)
+        with connect(self.postgres.port, self.postgres.passwords[SUPERUSER]) as superuser:
+            # Lets the clean-up after a test empty tables whose triggers forbid it.
+            superuser.execute(f"GRANT SET ON PARAMETER session_replication_role TO {OWNER}")
+        os.environ |= {
+            MARK: str(self.folder),
+            "DJANGO_SETTINGS_MODULE": "portal.settings.test",
+            "GPUPORTAL_DATABASE_OWNER_URL": self.postgres.owner_url,
+            "GPUPORTAL_DATABASE_URL": self.postgres.app_url,
+            "GPUPORTAL_REDIS_URL": self.redis.url,
+            "GPUPORTAL_HTTPS": "0",
+            "GPUPORTAL_ALLOWED_HOSTS": "localhost,127.0.0.1",
+            "GPUPORTAL_SECRET_KEY": secrets.token_urlsafe(64),
+            "GPUPORTAL_LOG_LEVEL": "WARNING",
+        }
+
+    def stop(self) -> None:
+        self.redis.stop()
+        self.postgres.stop()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def start() -> Engines | None:
+    """Start them, or return None in a worker of pytest-xdist, which uses its parent's."""
+    return None if MARK in os.environ else Engines()
