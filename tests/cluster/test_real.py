@@ -1,0 +1,329 @@
+"""The control plane itself: started, disturbed, killed and started again."""
+
+import http.client
+import json
+import os
+import signal
+import ssl
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from cluster import Cluster, JobSpec, NodeSpec, NotRunningError, make_nodes, two_teams_nodes
+from cluster import supervisor as sup
+from cluster.api import ApiError
+from cluster.paths import PINS
+from cluster.processes import ORDER
+
+pytestmark = [pytest.mark.real, pytest.mark.fault]
+
+CHECKOUT = PINS.parent.parent
+
+
+def until(check, seconds=30.0, every=0.1):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        found = check()
+        if found:
+            return found
+        time.sleep(every)
+    raise AssertionError(f"not within {seconds} s: {check}")
+
+
+def processes_of(data):
+    """The ids of all processes that carry this data folder in their environment."""
+    mark = f"{sup.MARK}={data}".encode()
+    found = set()
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                if mark in (entry / "environ").read_bytes().split(b"\0"):
+                    found.add(int(entry.name))
+            except OSError:
+                continue
+    return found
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    # Long on purpose: the path of a socket may only have 107 bytes.
+    return tmp_path_factory.mktemp("instance") / ("a-long-folder-name-" * 5) / "data"
+
+
+@pytest.fixture(scope="module")
+def running(data):
+    with Cluster.start("own", data, two_teams_nodes(), parent_pid=os.getpid()) as cluster:
+        yield cluster
+
+
+QUEUES = [
+    {"kind": "ResourceFlavor", "metadata": {"name": "a100"}, "spec": {}},
+    {
+        "kind": "ClusterQueue",
+        "metadata": {"name": "team"},
+        "spec": {
+            "namespaceSelector": {},
+            "resourceGroups": [
+                {
+                    "coveredResources": ["cpu", "memory", "nvidia.com/gpu"],
+                    "flavors": [
+                        {
+                            "name": "a100",
+                            "resources": [
+                                {"name": "cpu", "nominalQuota": "1k"},
+                                {"name": "memory", "nominalQuota": "64Ti"},
+                                {"name": "nvidia.com/gpu", "nominalQuota": "16"},
+                            ],
+                        }
+                    ],
+                }
+            ],
+        },
+    },
+    {
+        "kind": "LocalQueue",
+        "metadata": {"name": "gpu", "namespace": "default"},
+        "spec": {"clusterQueue": "team"},
+    },
+]
+
+
+@pytest.fixture
+def queues(running):
+    for manifest in QUEUES:
+        running.api.apply({"apiVersion": "kueue.x-k8s.io/v1beta2"} | manifest)
+
+
+def job_of(cluster, name):
+    return cluster.api.get(f"/apis/batch/v1/namespaces/default/jobs/{name}")
+
+
+def test_everything_runs_and_says_so(running):
+    status = running.status()
+    assert status["ready"]
+    assert {name for name, one in status["processes"].items() if one["state"] == "running"} == set(
+        ORDER
+    )
+    assert all(port < 32768 for port in status["ports"].values())
+    assert running.api.get("/version")["gitVersion"] == status["versions"]["kubernetes"]
+
+
+def test_nothing_listens_beyond_loopback(running):
+    inodes = set()
+    for pid in processes_of(running.data):
+        for handle in Path(f"/proc/{pid}/fd").iterdir():
+            target = os.readlink(handle)
+            if target.startswith("socket:["):
+                inodes.add(target[8:-1])
+    listening = []
+    for table in ("tcp", "tcp6"):
+        for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
+            fields = line.split()
+            if fields[3] == "0A" and fields[9] in inodes:
+                listening.append(fields[1])
+    assert listening
+    assert {address.split(":")[0] for address in listening} == {"0100007F"}
+
+
+def test_the_tokens_of_service_accounts_work(running):
+    token = running.kubectl("create", "token", "default").strip()
+    tls = ssl.create_default_context(cadata=running.ca_pem)
+    for bearer, name in (
+        (token, "system:serviceaccount:default:default"),
+        (running.admin_token, "cluster-admin"),
+    ):
+        connection = http.client.HTTPSConnection(
+            "127.0.0.1", running.ports["kube-apiserver"], context=tls, timeout=10
+        )
+        body = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
+        connection.request(
+            "POST",
+            "/apis/authentication.k8s.io/v1/selfsubjectreviews",
+            json.dumps(body),
+            {"Authorization": f"Bearer {bearer}", "Content-Type": "application/json"},
+        )
+        answer = json.loads(connection.getresponse().read())
+        connection.close()
+        assert answer["status"]["userInfo"]["username"] == name
+
+
+def test_a_copy_of_the_kubeconfig_is_private_and_works(running, tmp_path):
+    path = running.kubeconfig(tmp_path / "config")
+    assert path.stat().st_mode & 0o077 == 0
+    done = subprocess.run(
+        [running.kubectl_path, f"--kubeconfig={path}", "get", "namespace", "kueue-system"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "Active" in done.stdout
+
+
+def test_job_kinds_are_served(running):
+    found = running.kubectl("api-resources", "-o", "name").split()
+    assert {"pytorchjobs.kubeflow.org", "jobsets.jobset.x-k8s.io"} <= set(found)
+
+
+def test_nodes_are_changed_and_the_same_again_changes_nothing(running):
+    path = "/api/v1/nodes/odd-1"
+    taint = {"key": "gpu", "value": "yes", "effect": "NoSchedule"}
+    running.apply_nodes([NodeSpec("odd-1", gpus=4, rack="rack-9", taints=[taint])])
+    node = running.api.get(path)
+    assert node["status"]["allocatable"]["nvidia.com/gpu"] == "4"
+    assert node["spec"]["taints"] == [taint]
+    running.apply_nodes([NodeSpec("odd-1", gpus=2, labels={"pool": "x"})])
+    running.apply_nodes([NodeSpec("odd-1", gpus=2, labels={"pool": "x"})])
+    node = running.api.get(path)
+    assert node["status"]["capacity"]["nvidia.com/gpu"] == "2"
+    assert node["metadata"]["labels"]["pool"] == "x"
+    assert "topology.gpuportal.io/rack" not in node["metadata"]["labels"]
+    assert "taints" not in node["spec"]
+    version = node["metadata"]["resourceVersion"]
+    running.apply_nodes([NodeSpec("odd-1", gpus=2, labels={"pool": "x"})])
+    assert running.api.get(path)["metadata"]["resourceVersion"] == version
+    running.api.request("DELETE", path)
+
+
+def test_a_job_runs_as_long_as_it_was_told(running, queues):
+    running.submit(JobSpec("short", "default", "gpu", gpus=8, pods=2, seconds=6))
+    done = until(lambda: job_of(running, "short")["status"].get("completionTime"), 40)
+    pods = running.api.get("/api/v1/namespaces/default/pods?labelSelector=job-name=short")["items"]
+    assert {pod["spec"]["nodeName"] for pod in pods} <= {f"gpu-{n}" for n in range(1, 5)}
+    begun = min(pod["status"]["startTime"] for pod in pods)
+    seconds = _stamp(done) - _stamp(begun)
+    assert 5 <= seconds <= 9
+
+
+def _stamp(text):
+    return time.mktime(time.strptime(text, "%Y-%m-%dT%H:%M:%SZ"))
+
+
+def test_what_does_not_fit_waits_and_is_visible(running, queues):
+    running.submit(JobSpec("big", "default", "gpu", gpus=8, pods=2, seconds=60))
+    running.submit(JobSpec("late", "default", "gpu", gpus=8, seconds=1))
+    path = "/apis/visibility.kueue.x-k8s.io/v1beta2/clusterqueues/team/pendingworkloads"
+
+    def waiting():
+        items = running.api.get(path)["items"]
+        return [w["metadata"]["name"] for w in items if "late" in w["metadata"]["name"]]
+
+    until(waiting, 10)
+    running.kubectl("delete", "job", "big")
+    until(lambda: job_of(running, "late")["status"].get("completionTime"), 30)
+
+
+def test_a_stopped_process_stays_stopped_and_is_missed(running):
+    running.stop_process("kueue")
+    time.sleep(2)
+    assert running.processes["kueue"].state == "stopped"
+    body = {
+        "apiVersion": "kueue.x-k8s.io/v1beta2",
+        "kind": "ClusterQueue",
+        "metadata": {"name": "x"},
+        "spec": {},
+    }
+    with pytest.raises(ApiError, match="failed calling webhook"):
+        running.api.request("POST", "/apis/kueue.x-k8s.io/v1beta2/clusterqueues?dryRun=All", body)
+    running.start_process("kueue")
+    running.api.request("POST", "/apis/kueue.x-k8s.io/v1beta2/clusterqueues?dryRun=All", body)
+
+
+def test_a_crashed_process_comes_back(running):
+    before = running.processes["kube-scheduler"]
+    running.signal("kube-scheduler", signal.SIGKILL)
+    after = until(
+        lambda: (now := running.processes["kube-scheduler"]).pid not in (None, before.pid) and now
+    )
+    assert after.restarts == before.restarts + 1
+    assert after.last_exit == -signal.SIGKILL
+
+
+def test_a_frozen_api_server_answers_nothing_and_goes_on(running):
+    running.freeze("kube-apiserver")
+    try:
+        tls = ssl.create_default_context(cadata=running.ca_pem)
+        connection = http.client.HTTPSConnection(
+            "127.0.0.1", running.ports["kube-apiserver"], context=tls, timeout=1
+        )
+        with pytest.raises(OSError, match="timed out"):
+            connection.request("GET", "/readyz")
+    finally:
+        running.thaw("kube-apiserver")
+    until(lambda: running.api.raw("GET", "/readyz")[0] == 200)
+
+
+def test_unknown_processes_are_refused(running):
+    with pytest.raises(RuntimeError, match="not one of"):
+        running.stop_process("kubelet")
+
+
+def test_a_second_up_on_a_running_instance_changes_nothing(running, data):
+    before = running.status()
+    again = Cluster.start("own", data, two_teams_nodes())
+    assert again.status()["supervisor"] == before["supervisor"]
+    assert again.ports == running.ports
+
+
+def test_two_instances_run_side_by_side(running, tmp_path):
+    with Cluster.start("other", tmp_path / "other", parent_pid=os.getpid()) as other:
+        assert not set(other.ports.values()) & set(running.ports.values())
+        other.apply_nodes(make_nodes(1, prefix="alone"))
+        names = [n["metadata"]["name"] for n in running.api.get("/api/v1/nodes")["items"]]
+        assert "alone-1" not in names
+        with pytest.raises(OSError, match="certificate verify failed"):
+            # Its certificates are its own: the other's administrator is nobody here.
+            http.client.HTTPSConnection(
+                "127.0.0.1",
+                other.ports["kube-apiserver"],
+                context=ssl.create_default_context(cadata=running.ca_pem),
+            ).request("GET", "/version")
+    assert not processes_of(tmp_path / "other")
+
+
+def test_killed_with_all_its_children_and_up_again_with_its_data(running, queues, data):
+    mine = processes_of(data)
+    assert len(mine) == len(ORDER)
+    running.api.apply(
+        {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": "kept", "namespace": "default"},
+            "data": {"still": "here"},
+        }
+    )
+    os.kill(running.supervisor_pid, signal.SIGKILL)
+    until(lambda: not processes_of(data), 5)
+    begun = time.monotonic()
+    again = Cluster.start("own", data, two_teams_nodes(), parent_pid=os.getpid())
+    seconds = time.monotonic() - begun
+    kept = again.api.get("/api/v1/namespaces/default/configmaps/kept")
+    assert kept["data"] == {"still": "here"}
+    assert again.ports == running.ports
+    assert seconds < 25
+    again.submit(JobSpec("after", "default", "gpu", gpus=1, seconds=1))
+    until(lambda: job_of(again, "after")["status"].get("completionTime"), 30)
+
+
+def test_killed_with_the_process_it_belongs_to(tmp_path):
+    code = (
+        "import sys, os, time; from cluster import Cluster\n"
+        "Cluster.start('short', sys.argv[1], parent_pid=os.getpid())\n"
+        "print('ready', flush=True); time.sleep(600)"
+    )
+    owner = subprocess.Popen(
+        [sys.executable, "-c", code, str(tmp_path / "data")],
+        cwd=CHECKOUT,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert owner.stdout.readline() == "ready\n"
+    assert len(processes_of(tmp_path / "data")) == len(ORDER)
+    owner.kill()
+    owner.communicate()
+    until(lambda: not processes_of(tmp_path / "data"), 15)
+    until(lambda: not sup.is_held(tmp_path / "data"), 5)
+    with pytest.raises(NotRunningError):
+        Cluster.attach("short", tmp_path / "data")
