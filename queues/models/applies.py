@@ -45,6 +45,7 @@ class Apply(StateRow, Claimable):
     started_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
     seen_at = models.DateTimeField(_("seen in the cluster"), null=True)
+    touched = models.JSONField(_("queues touched so that Kueue looks again"), default=list)
 
     class Meta:
         verbose_name = _("apply")
@@ -77,6 +78,7 @@ class ObjectResult(models.Model):
         CONFLICT = "conflict", _("owned by another writer")
         STALE = "stale", _("changed since the plan")
         UNKNOWN = "unknown", _("no answer; will be read back")
+        CHANGED = "changed", _("changed by the cluster after writing")
 
     apply = models.ForeignKey(Apply, models.CASCADE, related_name="results")
     object = models.ForeignKey(PlanObject, models.PROTECT, related_name="+")

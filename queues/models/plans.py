@@ -13,13 +13,20 @@ from tenants.models.states import StateRow
 
 
 class Claimable(models.Model):
-    """A row that is its own place in the queue: claimed with a lease, fenced by a number."""
+    """A row that is its own place in the queue: claimed with a lease, fenced by a number.
+
+    ``attempts`` counts claims before work starts, ``returns`` those that ended in good order
+    because the cluster had trouble; the difference are claims whose worker was lost.
+    """
 
     fence = models.PositiveIntegerField(default=0)
     lease_until = models.DateTimeField(null=True)
     attempts = models.PositiveIntegerField(default=0)
-    next_try_at = models.DateTimeField(null=True)
-    error = models.TextField(blank=True)
+    returns = models.PositiveIntegerField(default=0)
+    next_try_at = models.DateTimeField(_("next try"), null=True)
+    error = models.TextField(_("what holds it up"), blank=True)
+    error_code = models.CharField(max_length=16, blank=True)
+    held_since = models.DateTimeField(_("held up since"), null=True)
 
     class Meta:
         abstract = True

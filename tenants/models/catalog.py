@@ -149,7 +149,8 @@ class QuotaLine(models.Model):
                 name="quota_borrowing_not_negative",
             ),
             models.CheckConstraint(
-                condition=Q(lending_limit__isnull=True) | Q(lending_limit__gte=0, lending_limit__lte=F("nominal")),
+                condition=Q(lending_limit__isnull=True)
+                | Q(lending_limit__gte=0, lending_limit__lte=F("nominal")),
                 name="quota_lending_within_nominal",
             ),
         ]

@@ -37,10 +37,14 @@ class Request(StateRow):
 
     TRANSITIONS: ClassVar = {
         "submitted": frozenset({"planned", "refused", "withdrawn"}),
-        "planned": frozenset({"submitted", "refused", "approved", "rejected", "withdrawn", "abandoned"}),
+        "planned": frozenset(
+            {"submitted", "refused", "approved", "rejected", "withdrawn", "abandoned"}
+        ),
         "refused": frozenset({"submitted", "withdrawn", "abandoned"}),
         "approved": frozenset({"applying", "stale", "conflict", "stuck"}),
-        "applying": frozenset({"approved", "applied", "partial", "stale", "conflict", "unknown", "stuck"}),
+        "applying": frozenset(
+            {"approved", "applied", "partial", "stale", "conflict", "unknown", "stuck"}
+        ),
         "partial": frozenset({"submitted", "approved", "abandoned"}),
         "stale": frozenset({"submitted", "abandoned"}),
         "conflict": frozenset({"submitted", "approved", "abandoned"}),
@@ -73,8 +77,20 @@ class Request(StateRow):
             models.CheckConstraint(
                 condition=models.Q(
                     state__in=[
-                        "submitted", "planned", "refused", "approved", "applying", "applied", "partial",
-                        "stale", "conflict", "unknown", "stuck", "rejected", "withdrawn", "abandoned",
+                        "submitted",
+                        "planned",
+                        "refused",
+                        "approved",
+                        "applying",
+                        "applied",
+                        "partial",
+                        "stale",
+                        "conflict",
+                        "unknown",
+                        "stuck",
+                        "rejected",
+                        "withdrawn",
+                        "abandoned",
                     ]
                 ),
                 name="request_state",
@@ -96,7 +112,9 @@ class OpenTarget(models.Model):
     class Meta:
         verbose_name = _("open target")
         verbose_name_plural = _("open targets")
-        constraints = [models.UniqueConstraint("cluster", "target", name="one_open_request_per_target")]
+        constraints = [
+            models.UniqueConstraint("cluster", "target", name="one_open_request_per_target")
+        ]
 
     def __str__(self) -> str:
         return self.target

@@ -19,14 +19,16 @@ class User(AbstractUser):
         verbose_name_plural = _("people")
         constraints = [
             models.UniqueConstraint(
-                models.functions.Lower("username"), name="user_username_ci", violation_error_message=_("This name is taken.")
+                models.functions.Lower("username"),
+                name="user_username_ci",
+                violation_error_message=_("This name is taken."),
             ),
         ]
 
     @classmethod
     def normalize_username(cls, username: str) -> str:
-        """Return the NFKC form, so that look-alike code points cannot make a second account."""
-        return unicodedata.normalize("NFKC", username)
+        """Return the one spelling of a name: NFKC and lower case, so that it cannot exist twice."""
+        return unicodedata.normalize("NFKC", str(username)).lower()
 
     def __str__(self) -> str:
         return self.display_name or self.username
@@ -50,7 +52,9 @@ class Membership(models.Model):
         verbose_name_plural = _("memberships")
         constraints = [
             models.UniqueConstraint("user", "tenant", "role", name="membership_once"),
-            models.CheckConstraint(condition=models.Q(role__in=["user", "lead", "finance"]), name="membership_role"),
+            models.CheckConstraint(
+                condition=models.Q(role__in=["user", "lead", "finance"]), name="membership_role"
+            ),
         ]
 
     def __str__(self) -> str:
@@ -74,8 +78,27 @@ class PlatformRole(models.Model):
         verbose_name_plural = _("platform roles")
         constraints = [
             models.UniqueConstraint("user", "role", name="platform_role_once"),
-            models.CheckConstraint(condition=models.Q(role__in=["approver", "admin", "auditor"]), name="platform_role"),
+            models.CheckConstraint(
+                condition=models.Q(role__in=["approver", "admin", "auditor"]), name="platform_role"
+            ),
         ]
 
     def __str__(self) -> str:
         return f"{self.user} {self.role}"
+
+
+class SignInBrake(models.Model):
+    """Tries to sign in from one place: they get slower, and are never locked out for good."""
+
+    key = models.CharField(max_length=64, unique=True)
+    tries = models.PositiveIntegerField(default=0)
+    last_at = models.DateTimeField()
+    until = models.DateTimeField(null=True)
+
+    class Meta:
+        verbose_name = _("sign-in brake")
+        verbose_name_plural = _("sign-in brakes")
+        indexes = [models.Index("last_at", name="brake_last")]
+
+    def __str__(self) -> str:
+        return self.key[:8]

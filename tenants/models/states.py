@@ -11,6 +11,7 @@ from typing import Any, ClassVar, TypeVar
 
 from django.db import models
 from django.db.models import F
+from django.utils.translation import gettext as _
 
 from portal.web.errors import Stale
 
@@ -47,5 +48,8 @@ def move(row: Row, to: str, **fields: Any) -> Row:
     )
     row.refresh_from_db()
     if not changed:
-        raise Stale.moved(row, to)
+        words = dict(model._meta.get_field("state").flatchoices)
+        sentence = _("This is “%(state)s” by now, so it cannot become “%(to)s”. Reload the page.")
+        facts = {"state": words.get(row.state, row.state), "to": words.get(to, to)}
+        raise Stale(sentence % facts, code="GP-1101", details={"state": row.state})
     return row
