@@ -5,6 +5,7 @@ Plain Python: nothing in here imports Django, so it can run before any settings 
 
 from portal.embedded.places import EngineError
 from portal.embedded.postgres import Postgres
+from portal.embedded.processes import Child, Supervisor
 from portal.embedded.redis import Redis
 
-__all__ = ["EngineError", "Postgres", "Redis"]
+__all__ = ["Child", "EngineError", "Postgres", "Redis", "Supervisor"]
