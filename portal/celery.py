@@ -31,7 +31,7 @@ class WakeUp(DjangoTask):
     PAUSE_SECONDS = 5.0
     paused_until = 0.0
 
-    def delay_on_commit(self, *args: Any, **kwargs: Any) -> None:
+    def delay_on_commit(self, *args: Any, **kwargs: Any) -> None:  # type: ignore[override]
         """Send the wake-up when the transaction is committed."""
         transaction.on_commit(partial(self.wake, *args, **kwargs))
 

@@ -4,13 +4,26 @@ Each worker of pytest-xdist has its own database on the one server of the run. A
 the database runs as the application's role, as the portal does; the mark `owner` lifts that.
 """
 
+import fcntl
+import os
+import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import django
 import pytest
 
 from tests import engines
+
+NO_BROWSER = "no Chromium here; make test installs it when it runs as root"
+
+
+def browser() -> str | None:
+    """Return the path of Chromium, as tests/browser uses it."""
+    names = ("chromium", "chromium-browser", "google-chrome")
+    return next((path for name in names if (path := shutil.which(name))), None)
+
 
 # At import, not in a fixture: conftest files further down may import models at their top.
 STARTED = engines.start()
@@ -24,6 +37,38 @@ from django.db.backends.signals import connection_created  # noqa: E402
 def pytest_unconfigure() -> None:
     if STARTED:
         STARTED.stop()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave out what this machine cannot run, unless this is CI, where all must run."""
+    if browser() or os.environ.get("CI", "").lower() in ("1", "true"):
+        return
+    for item in items:
+        if item.get_closest_marker("browser"):
+            item.add_marker(pytest.mark.skip(reason=NO_BROWSER))
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    skipped = terminalreporter.stats.get("skipped", [])
+    count = sum(NO_BROWSER in str(report.longrepr) for report in skipped)
+    if count:
+        terminalreporter.write_line(f"NOT RUN: {count} browser tests: {NO_BROWSER}", yellow=True)
+
+
+@pytest.fixture(scope="session")
+def control_plane() -> Any:
+    """Return the real control plane of this run; the first worker that asks starts it.
+
+    All workers share it, so a test uses names of its own, or the xdist group of what it shares.
+    """
+    from cluster import Cluster
+
+    folder = Path(os.environ[engines.MARK])
+    with (folder / "cluster.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        return Cluster.start(
+            name="test", data=folder / "cluster", parent_pid=int(os.environ[engines.MAIN_PID])
+        )
 
 
 class Role:

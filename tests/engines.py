@@ -1,5 +1,6 @@
 """PostgreSQL and Redis of one test run: started once, before Django reads its settings."""
 
+import contextlib
 import os
 import secrets
 import shutil
@@ -10,6 +11,7 @@ from portal.embedded import Postgres, Redis
 from portal.embedded.postgres import OWNER, SUPERUSER, connect
 
 MARK = "GPUPORTAL_TEST_RUN"
+MAIN_PID = "GPUPORTAL_TEST_PID"
 
 
 class Engines:
@@ -25,6 +27,7 @@ class Engines:
             superuser.execute(f"GRANT SET ON PARAMETER session_replication_role TO {OWNER}")
         os.environ |= {
             MARK: str(self.folder),
+            MAIN_PID: str(os.getpid()),
             "DJANGO_SETTINGS_MODULE": "portal.settings.test",
             "GPUPORTAL_DATABASE_OWNER_URL": self.postgres.owner_url,
             "GPUPORTAL_DATABASE_URL": self.postgres.app_url,
@@ -36,11 +39,30 @@ class Engines:
         }
 
     def stop(self) -> None:
+        self.stop_cluster()
         self.redis.stop()
         self.postgres.stop()
         shutil.rmtree(self.folder, ignore_errors=True)
 
+    def stop_cluster(self) -> None:
+        """Take the control plane down when a test has asked for it."""
+        data = self.folder / "cluster"
+        if data.is_dir():
+            from cluster import Cluster, NotRunningError
+
+            with contextlib.suppress(NotRunningError):
+                Cluster(data).stop()
+
 
 def start() -> Engines | None:
-    """Start them, or return None in a worker of pytest-xdist, which uses its parent's."""
-    return None if MARK in os.environ else Engines()
+    """Start them, or return None in a worker of pytest-xdist, which uses its parent's.
+
+    Each worker gets a Redis database of its own: a Celery worker that a test starts must not
+    take the wake-ups of another test.
+    """
+    if MARK not in os.environ:
+        return Engines()
+    number = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    url = os.environ["GPUPORTAL_REDIS_URL"]
+    os.environ["GPUPORTAL_REDIS_URL"] = f"{url.rsplit('/', 1)[0]}/{number + 1}"
+    return None

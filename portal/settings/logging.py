@@ -8,7 +8,7 @@ from portal.settings import env
 LOG_LEVEL = env.text("GPUPORTAL_LOG_LEVEL", "INFO", choices=("DEBUG", "INFO", "WARNING", "ERROR"))
 LOG_FORMAT = env.text("GPUPORTAL_LOG_FORMAT", "json", choices=("json", "console"))
 
-_shared = [
+_shared: list[structlog.typing.Processor] = [
     structlog.contextvars.merge_contextvars,
     structlog.stdlib.add_log_level,
     structlog.stdlib.add_logger_name,
@@ -20,7 +20,7 @@ _shared = [
     structlog.processors.UnicodeDecoder(),
     mask,
 ]
-_last = (
+_last: list[structlog.typing.Processor] = (
     [structlog.processors.JSONRenderer(sort_keys=True)]
     if LOG_FORMAT == "json"
     else [newline_safe, structlog.dev.ConsoleRenderer(colors=False)]

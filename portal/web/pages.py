@@ -47,7 +47,9 @@ def page(
 def wants_partial(request: HttpRequest) -> bool:
     """Tell an htmx request from a browser's own, and from a boosted link."""
     htmx = getattr(request, "htmx", None)
-    return bool(htmx) and not htmx.boosted and not htmx.history_restore_request
+    if not htmx:
+        return False
+    return not htmx.boosted and not htmx.history_restore_request
 
 
 def stamp_of(request: HttpRequest, template: str, part: str | None, seen: object) -> str:
