@@ -14,7 +14,10 @@ class PortalConfig(AppConfig):
     verbose_name = "Portal"
 
     def ready(self) -> None:
-        """Give the application's role its rights whenever tables may have changed."""
+        """Load the Celery app, and give the application's role its rights after a migration."""
+        # Every process needs it: a task that is sent from a page goes through this app.
+        import portal.celery  # noqa: F401
+
         post_migrate.connect(grant_rights, dispatch_uid="portal.grant_rights")
 
 

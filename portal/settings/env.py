@@ -4,6 +4,7 @@ Each reader takes the full name of the variable, so that a search for the name f
 use. A secret may also be given as `NAME_FILE`, the path of a file that holds it.
 """
 
+import json
 import os
 from collections.abc import Collection
 from pathlib import Path
@@ -65,6 +66,22 @@ def items(name: str, default: tuple[str, ...] = ()) -> list[str]:
     if value is None:
         return list(default)
     return [item.strip() for item in value.split(",") if item.strip()]
+
+
+def mapping(name: str) -> dict[str, str]:
+    """Return names and texts; in the variable they are one JSON object."""
+    value = os.environ.get(name, "")
+    if not value:
+        return {}
+    try:
+        found = json.loads(value)
+        usable = isinstance(found, dict) and all(isinstance(one, str) for one in found.values())
+    except ValueError:
+        usable = False
+    if not usable:
+        message = f"{name} must be a JSON object of texts."
+        raise ConfigError(message)
+    return found
 
 
 def secret(name: str, default: str | None = None, *, shortest: int = 1) -> str:

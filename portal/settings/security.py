@@ -1,7 +1,5 @@
 """Keys, hosts, cookies, headers and limits."""
 
-import os
-
 from csp.constants import NONE, SELF
 
 from portal.settings import env
@@ -114,4 +112,12 @@ AUTH_PASSWORD_VALIDATORS[1] |= {"OPTIONS": {"min_length": 12}}  # type: ignore[d
 # private one. Both are empty until a cluster is connected.
 SEALING_PUBLIC_KEY = env.secret("GPUPORTAL_SEALING_PUBLIC_KEY", "")
 SEALING_PRIVATE_KEY = env.secret("GPUPORTAL_SEALING_PRIVATE_KEY", "")
-KUBECONFIG = os.environ.get("GPUPORTAL_KUBECONFIG", "")
+
+# Both open doors that must not exist where other people can reach the portal.
+DEMO = env.flag("GPUPORTAL_DEMO", default=False)
+FAULTPOINTS = env.mapping("GPUPORTAL_FAULTPOINTS")
+if (DEMO or FAULTPOINTS) and (HTTPS or not ONLY_LOOPBACK):
+    raise env.ConfigError(
+        "GPUPORTAL_DEMO and GPUPORTAL_FAULTPOINTS are only for a portal on loopback with "
+        "GPUPORTAL_HTTPS=0."
+    )
