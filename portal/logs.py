@@ -1,8 +1,10 @@
 """Processors for the log: hide secrets, keep one event on one line."""
 
+import logging
 import re
+import sys
 from collections.abc import Mapping, MutableMapping
-from typing import Any
+from typing import Any, TextIO
 
 MASK = "***"
 SECRET_KEY_NAME = re.compile(
@@ -19,6 +21,19 @@ SECRET_IN_TEXT = (
 HARMLESS = frozenset({"routing_key", "key_id"})
 DEEPEST = 6
 CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f\x85\u2028\u2029]")
+
+
+class StderrHandler(logging.StreamHandler[TextIO]):
+    """Writes to what `sys.stderr` is now, not to what it was when logging was set up."""
+
+    @property
+    def stream(self) -> TextIO:
+        """Return the stream of this moment."""
+        return sys.stderr
+
+    @stream.setter
+    def stream(self, _value: TextIO) -> None:
+        """Ignore the stream that the base class wants to keep."""
 
 
 def mask(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> Mapping[str, Any]:

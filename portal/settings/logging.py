@@ -46,7 +46,7 @@ LOGGING = {
             "foreign_pre_chain": _shared,
         }
     },
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "handlers": {"stderr": {"class": "portal.logs.StderrHandler", "formatter": "line"}},
     "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
     "loggers": {
         # Every request is logged once, by django_structlog; these would say it again.

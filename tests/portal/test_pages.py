@@ -1,0 +1,122 @@
+"""page(): the whole page or the named part, and nothing when nothing has changed."""
+
+import pytest
+from django.contrib.auth.models import AnonymousUser
+from django.http import QueryDict
+from django.template import engines
+from django.test import RequestFactory
+from django_htmx.middleware import HtmxDetails
+
+from portal.web.pages import page
+
+TEXT = (
+    "{% load partials %}<html>{% partialdef rows inline %}<p>{{ n }}</p>{% endpartialdef %}</html>"
+)
+
+
+@pytest.fixture(autouse=True)
+def template(tmp_path, settings):
+    (tmp_path / "probe.html").write_text(TEXT)
+    settings.TEMPLATES = [{**settings.TEMPLATES[0], "DIRS": [tmp_path]}]
+    engines._engines = {}
+    yield
+    engines._engines = {}
+
+
+def request(path="/probe", method="get", **headers):
+    made = getattr(RequestFactory(), method)(path, headers=headers)
+    made.user = AnonymousUser()
+    made.htmx = HtmxDetails(made)
+    return made
+
+
+def show(made, seen=None, status=200, n=1):
+    return page(made, "probe.html", {"n": n}, partial="rows", seen=seen, status=status)
+
+
+def test_a_browser_gets_the_whole_page():
+    assert show(request()).content == b"<html><p>1</p></html>"
+
+
+def test_htmx_gets_the_named_part():
+    assert show(request(hx_request="true")).content == b"<p>1</p>"
+
+
+@pytest.mark.parametrize("header", ["hx_boosted", "hx_history_restore_request"])
+def test_a_boosted_link_and_a_restored_page_get_the_whole_page(header):
+    assert b"<html>" in show(request(hx_request="true", **{header: "true"})).content
+
+
+def test_a_personal_page_is_not_kept():
+    response = show(request())
+
+    assert response["Cache-Control"] == "private, no-store"
+    assert {"HX-Request", "Cookie"} <= set(response["Vary"].split(", "))
+
+
+def test_a_page_with_a_stamp_may_be_kept_and_is_asked_for():
+    response = show(request(), seen=7)
+
+    assert response["Cache-Control"] == "private, no-cache"
+    assert response["ETag"].startswith('W/"')
+
+
+def test_the_same_generation_is_not_sent_again():
+    stamp = show(request(), seen=7)["ETag"]
+
+    response = show(request(if_none_match=stamp), seen=7)
+
+    assert (response.status_code, response.content) == (304, b"")
+
+
+def test_a_new_generation_is_sent():
+    stamp = show(request(), seen=7)["ETag"]
+
+    assert show(request(if_none_match=stamp), seen=8).status_code == 200
+
+
+def test_a_polling_part_of_the_same_generation_gets_204():
+    stamp = show(request(hx_request="true"), seen=7)["ETag"][3:-1]
+
+    response = show(request(f"/probe?seen={stamp}", hx_request="true"), seen=7)
+
+    assert (response.status_code, response.content) == (204, b"")
+
+
+def test_a_stamp_is_of_one_person_one_part_and_one_query():
+    made = request()
+    other = request()
+    other.user.pk = 7
+    stamps = {
+        show(made, seen=7)["ETag"],
+        show(other, seen=7)["ETag"],
+        show(request(hx_request="true"), seen=7)["ETag"],
+        show(request("/probe?sort=age"), seen=7)["ETag"],
+    }
+
+    assert len(stamps) == 4
+
+
+def test_the_answer_to_a_form_is_always_sent():
+    stamp = show(request(), seen=7)["ETag"]
+
+    response = show(request(method="post", if_none_match=stamp), seen=7)
+
+    assert response.status_code == 200
+
+
+def test_a_page_with_errors_has_its_status_and_no_stamp():
+    response = show(request(), seen=7, status=422)
+
+    assert response.status_code == 422
+    assert "ETag" not in response.headers
+    assert response["Cache-Control"] == "private, no-store"
+
+
+def test_the_template_knows_its_stamp(tmp_path, settings):
+    (settings.TEMPLATES[0]["DIRS"][0] / "stamp.html").write_text("{{ seen }}")
+
+    response = page(request(), "stamp.html", {}, seen=7)
+
+    assert response["ETag"] == f'W/"{response.content.decode()}"'
+    assert QueryDict(f"seen={response.content.decode()}")
