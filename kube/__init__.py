@@ -1,0 +1,1 @@
+"""Knowledge of Kubernetes and Kueue in plain Python: no Django, no database."""
