@@ -48,6 +48,12 @@ class Api:
         self._tls = ssl.create_default_context(cafile=str(pki / "ca.crt"))
         self._tls.load_cert_chain(str(pki / f"{user}.crt"), str(pki / f"{user}.key"))
         self._local = threading.local()
+        self._open: list[http.client.HTTPSConnection] = []
+
+    def __del__(self) -> None:
+        """Close the connections of all threads that used this client."""
+        for connection in getattr(self, "_open", ()):
+            connection.close()
 
     def _connection(self) -> http.client.HTTPSConnection:
         found: http.client.HTTPSConnection | None = getattr(self._local, "connection", None)
@@ -56,6 +62,7 @@ class Api:
                 "127.0.0.1", self.port, timeout=self.timeout, context=self._tls
             )
             self._local.connection = found
+            self._open.append(found)
         return found
 
     def close(self) -> None:
@@ -63,6 +70,7 @@ class Api:
         found: http.client.HTTPSConnection | None = getattr(self._local, "connection", None)
         if found is not None:
             found.close()
+            self._open.remove(found)
         self._local.connection = None
 
     def raw(

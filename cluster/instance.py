@@ -75,10 +75,9 @@ class Cluster:
 
         With parent_pid the instance goes down as soon as that process is gone, however it ended.
         """
-        settings = prepare(name, data, parent_pid, kueue, compaction, tell)
-        folder = Path(settings.data)
+        folder = paths.data_dir(name, data)
         if not sup.is_held(folder):
-            launch(settings)
+            launch(prepare(name, data, parent_pid, kueue, compaction, tell))
         found = cls._wait(folder, timeout)
         found.apply_nodes(nodes)
         return found
@@ -249,13 +248,16 @@ def launch(settings: Settings) -> None:
     logs.mkdir(parents=True, exist_ok=True, mode=0o700)
     (Path(settings.data) / "failure").unlink(missing_ok=True)
     with (logs / "supervisor.log").open("ab") as log:
-        subprocess.Popen(
+        # The program forks once and this returns: the supervisor is nobody's child here, so no
+        # zombie and no open handle of it stays with the caller.
+        subprocess.run(
             [sys.executable, "-m", "cluster.server", settings.to_json()],
             cwd=paths.PINS.parent.parent,
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
             start_new_session=True,
+            check=True,
         )
 
 

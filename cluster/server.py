@@ -236,4 +236,6 @@ def serve(settings: Settings) -> int:
 
 
 if __name__ == "__main__":
+    if os.fork():
+        os._exit(0)
     sys.exit(serve(Settings.from_json(sys.argv[1])))

@@ -223,21 +223,30 @@ def _open_log(path: Path) -> IO[bytes]:
     return path.open("ab")
 
 
-def hold(data: Path) -> IO[str]:
-    """Lock the data folder for this process; BlockingIOError where another one runs in it."""
+def hold(data: Path, patience: float = 2.0) -> IO[str]:
+    """Lock the data folder for this process; BlockingIOError where another one runs in it.
+
+    With some patience: whoever only looks holds the lock as well, for a moment.
+    """
     handle = (data / "supervisor.lock").open("a+")
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        handle.close()
-        raise
-    return handle
+    until = time.monotonic() + patience
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > until:
+                handle.close()
+                raise
+            time.sleep(0.02)
+        else:
+            return handle
 
 
 def is_held(data: Path) -> bool:
     """Return whether a supervisor runs in the data folder."""
     try:
-        hold(data).close()
+        with (data / "supervisor.lock").open() as handle:
+            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
     except OSError:

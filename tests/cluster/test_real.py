@@ -1,5 +1,6 @@
 """The control plane itself: started, disturbed, killed and started again."""
 
+import contextlib
 import http.client
 import json
 import os
@@ -31,6 +32,12 @@ def until(check, seconds=30.0, every=0.1):
             return found
         time.sleep(every)
     raise AssertionError(f"not within {seconds} s: {check}")
+
+
+def connected(port, ca, timeout=10):
+    tls = ssl.create_default_context(cadata=ca)
+    found = http.client.HTTPSConnection("127.0.0.1", port, context=tls, timeout=timeout)
+    return contextlib.closing(found)
 
 
 def processes_of(data):
@@ -130,23 +137,19 @@ def test_nothing_listens_beyond_loopback(running):
 
 def test_the_tokens_of_service_accounts_work(running):
     token = running.kubectl("create", "token", "default").strip()
-    tls = ssl.create_default_context(cadata=running.ca_pem)
     for bearer, name in (
         (token, "system:serviceaccount:default:default"),
         (running.admin_token, "cluster-admin"),
     ):
-        connection = http.client.HTTPSConnection(
-            "127.0.0.1", running.ports["kube-apiserver"], context=tls, timeout=10
-        )
         body = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
-        connection.request(
-            "POST",
-            "/apis/authentication.k8s.io/v1/selfsubjectreviews",
-            json.dumps(body),
-            {"Authorization": f"Bearer {bearer}", "Content-Type": "application/json"},
-        )
-        answer = json.loads(connection.getresponse().read())
-        connection.close()
+        with connected(running.ports["kube-apiserver"], running.ca_pem) as connection:
+            connection.request(
+                "POST",
+                "/apis/authentication.k8s.io/v1/selfsubjectreviews",
+                json.dumps(body),
+                {"Authorization": f"Bearer {bearer}", "Content-Type": "application/json"},
+            )
+            answer = json.loads(connection.getresponse().read())
         assert answer["status"]["userInfo"]["username"] == name
 
 
@@ -244,11 +247,10 @@ def test_a_crashed_process_comes_back(running):
 def test_a_frozen_api_server_answers_nothing_and_goes_on(running):
     running.freeze("kube-apiserver")
     try:
-        tls = ssl.create_default_context(cadata=running.ca_pem)
-        connection = http.client.HTTPSConnection(
-            "127.0.0.1", running.ports["kube-apiserver"], context=tls, timeout=1
-        )
-        with pytest.raises(OSError, match="timed out"):
+        with (
+            connected(running.ports["kube-apiserver"], running.ca_pem, 1) as connection,
+            pytest.raises(OSError, match="timed out"),
+        ):
             connection.request("GET", "/readyz")
     finally:
         running.thaw("kube-apiserver")
@@ -273,13 +275,12 @@ def test_two_instances_run_side_by_side(running, tmp_path):
         other.apply_nodes(make_nodes(1, prefix="alone"))
         names = [n["metadata"]["name"] for n in running.api.get("/api/v1/nodes")["items"]]
         assert "alone-1" not in names
-        with pytest.raises(OSError, match="certificate verify failed"):
-            # Its certificates are its own: the other's administrator is nobody here.
-            http.client.HTTPSConnection(
-                "127.0.0.1",
-                other.ports["kube-apiserver"],
-                context=ssl.create_default_context(cadata=running.ca_pem),
-            ).request("GET", "/version")
+        # Its certificates are its own: the other's administrator is nobody here.
+        with (
+            connected(other.ports["kube-apiserver"], running.ca_pem) as connection,
+            pytest.raises(OSError, match="certificate verify failed"),
+        ):
+            connection.request("GET", "/version")
     assert not processes_of(tmp_path / "other")
 
 
