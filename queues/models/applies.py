@@ -89,7 +89,10 @@ class ObjectResult(models.Model):
     conflicts = models.JSONField(default=list)
     found = models.JSONField(_("fields found"), null=True)
     uid = models.CharField(max_length=64, blank=True)
+    version_before = models.CharField(max_length=32, blank=True)
     resource_version = models.CharField(max_length=32, blank=True)
+    manager = models.CharField(_("written as"), max_length=63, blank=True)
+    fence = models.PositiveIntegerField(default=0)
     at = models.DateTimeField(null=True)
 
     class Meta:

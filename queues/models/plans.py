@@ -100,7 +100,7 @@ class PlanObject(models.Model):
         NOT_YET = "not_yet", _("cannot be tried before its namespace exists")
         READ_ONLY = "read_only", _("checked by us, not by the cluster")
 
-    plan = models.ForeignKey(Plan, models.CASCADE, related_name="objects")
+    plan = models.ForeignKey(Plan, models.CASCADE, related_name="planned")
     position = models.PositiveIntegerField()
     wave = models.PositiveSmallIntegerField()
     kind = models.CharField(_("kind"), max_length=63)

@@ -11,6 +11,8 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
+from kube import names
+
 
 class Cluster(models.Model):
     """A Kubernetes cluster with Kueue. Read-only until an administrator switches writing on."""
@@ -54,8 +56,8 @@ class Tenant(models.Model):
     """A team. The slug is known in every cluster; queues belong to one cluster each."""
 
     slug = models.SlugField(_("name"), max_length=40, unique=True)
-    display_name = models.CharField(_("display name"), max_length=120)
-    cost_centre = models.CharField(_("cost centre"), max_length=40, blank=True)
+    display_name = models.CharField(_("display name"), max_length=names.MAX_TEXT)
+    cost_centre = models.CharField(_("cost centre"), max_length=names.MAX_TEXT, blank=True)
 
     class Meta:
         verbose_name = _("tenant")
@@ -70,8 +72,8 @@ class Pool(models.Model):
     """The devices of one flavor in one cluster; its row is the lock for capacity decisions."""
 
     cluster = models.ForeignKey(Cluster, models.PROTECT, related_name="pools")
-    flavor = models.CharField(_("flavor"), max_length=63)
-    resource = models.CharField(_("resource"), max_length=253)
+    flavor = models.CharField(_("flavor"), max_length=names.MAX_SUBDOMAIN)
+    resource = models.CharField(_("resource"), max_length=names.MAX_LABEL_KEY)
     spec = models.JSONField(_("specification"))
     capacity = models.BigIntegerField(_("agreed capacity"), null=True)
 
@@ -89,8 +91,8 @@ class Department(models.Model):
     """A Cohort: a node of the quota tree."""
 
     cluster = models.ForeignKey(Cluster, models.PROTECT, related_name="departments")
-    name = models.CharField(_("name"), max_length=63)
-    display_name = models.CharField(_("display name"), max_length=120, blank=True)
+    name = models.CharField(_("name"), max_length=names.MAX_SUBDOMAIN)
+    display_name = models.CharField(_("display name"), max_length=names.MAX_TEXT, blank=True)
     parent = models.ForeignKey("self", models.PROTECT, related_name="children", null=True)
     spec = models.JSONField(_("specification"))
 
@@ -131,8 +133,8 @@ class QuotaLine(models.Model):
 
     queue = models.ForeignKey(Queue, models.CASCADE, related_name="lines")
     position = models.PositiveSmallIntegerField()
-    flavor = models.CharField(_("flavor"), max_length=63)
-    resource = models.CharField(_("resource"), max_length=253)
+    flavor = models.CharField(_("flavor"), max_length=names.MAX_SUBDOMAIN)
+    resource = models.CharField(_("resource"), max_length=names.MAX_LABEL_KEY)
     nominal = models.BigIntegerField(_("nominal"))
     borrowing_limit = models.BigIntegerField(_("borrowing limit"), null=True)
     lending_limit = models.BigIntegerField(_("lending limit"), null=True)

@@ -1,0 +1,69 @@
+"""Refused attempts go into the trail, also those that no service has seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from django.core.exceptions import PermissionDenied
+from django.db.models import Model
+from django.http import HttpRequest, HttpResponse
+
+from portal.web.errors import DomainError
+from tenants import access, audit
+from tenants.models import Tenant, User
+
+SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+class RefusalMiddleware:
+    """Record what a signed-in person tried to change and may not, a 404 for others' things too.
+
+    Reading is not recorded: a GET leaves nothing behind. It stands innermost, so that it sees
+    the exception before another middleware turns it into an answer.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Nothing to do on the way."""
+        return self.get_response(request)
+
+    def process_exception(self, request: HttpRequest, exception: Exception) -> None:
+        """Keep a refusal; the answer is made by others."""
+        refused = isinstance(exception, access.Hidden | PermissionDenied | DomainError)
+        if request.method in SAFE or not refused or not audit.worth_keeping(exception):
+            return
+        if not isinstance(request.user, User):
+            return
+        obj = getattr(exception, "obj", None)
+        audit.record_refusal(
+            "access.refused",
+            actor=request.user,
+            scope=scope_of(obj),
+            obj=obj if isinstance(obj, Model) else None,
+            error=exception,
+            data=facts_of(request, exception),
+        )
+        audit.mark_kept(exception)
+
+
+def scope_of(obj: Any) -> str:
+    """Return the chain of the tenant that the object belongs to."""
+    tenant_id = access.tenant_id_of(obj)
+    tenant = Tenant.objects.filter(pk=tenant_id).first() if tenant_id else None
+    return audit.scope_of(tenant)
+
+
+def facts_of(request: HttpRequest, exception: Exception) -> dict[str, Any]:
+    """Return what was tried: the page by its name, the right, the key of what is hidden."""
+    match = request.resolver_match
+    facts = {
+        "page": match.url_name if match else "",
+        "method": request.method,
+        "right": getattr(exception, "action", ""),
+        "hidden": getattr(exception, "kind", ""),
+        "key": getattr(exception, "key", "")[:200],
+    }
+    return {name: value for name, value in facts.items() if value}
