@@ -14,9 +14,10 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
-from kube import names
+from kube import catalog_json, names
 from kube.catalog import Catalog
-from kube.edits import Edit, SetQuota, dump_edits, load_edits
+from kube.digest import canonical_json, digest
+from kube.edits import Edit, Replace, SetQuota, dump_edits, load_edits
 from kube.problems import InvalidCatalog, Problem
 from kube.problems import Refused as RefusedValue
 from portal.web.errors import DomainError, Refused, Stale
@@ -32,7 +33,10 @@ from tenants.signals import work_ready
 MOST_EDITS: Final = 200
 MOST_OPEN: Final = 50
 LONGEST_REASON: Final = 2000
+LONGEST_IN_TRAIL: Final = 20_000
 _KEY: Final = re.compile(r"[A-Za-z0-9_-]{8,64}")
+#: The states in which nothing more happens.
+CLOSED: Final = frozenset(Request.State.values) - Request.OPEN
 
 
 class Invalid(DomainError):
@@ -79,7 +83,7 @@ def submit(
     key: str,
 ) -> Request:
     """Store a request; the same key twice is the same request."""
-    facts = {"cluster": cluster.slug, "kind": kind, "edits": dump_edits(edits[:MOST_EDITS])}
+    facts = {"cluster": cluster.slug, "kind": kind, **_facts(dump_edits(edits[:MOST_EDITS]))}
     scope = audit.scope_of(tenant)
     with audit.refusals("request.submit", actor=actor, scope=scope, obj=tenant, data=facts):
         _require_right(actor, tenant, kind)
@@ -113,6 +117,14 @@ def submit_devices(
         reason=reason,
         key=key,
     )
+
+
+def whole_catalog(data: Any) -> tuple[Edit, ...]:
+    """Return the edit that sets a whole catalog, read from parsed JSON."""
+    try:
+        return (Replace(catalog=catalog_json.load(data)),)
+    except InvalidCatalog as error:
+        raise Invalid(error.problems) from None
 
 
 @transaction.atomic
@@ -149,7 +161,7 @@ def _submit(
         # The same form was sent twice at one moment; the other one was quicker.
         return Request.objects.get(author=actor, key=key)
     _open(request)
-    _tell("request.submit", actor, request, edits=request.edits, reason=reason)
+    _tell("request.submit", actor, request, reason=reason, **_facts(request.edits))
     return request
 
 
@@ -178,11 +190,11 @@ def resubmit(
             )
             row.open_targets.all().delete()
             _open(row)
-            _tell("request.resubmit", actor, row, edits=row.edits, reason=reason)
+            _tell("request.resubmit", actor, row, reason=reason, **_facts(row.edits))
             return row
 
 
-# --- taking back --------------------------------------------------------------------------
+# --- taking back, planning again --------------------------------------------------------------------------
 
 
 def withdraw(*, actor: User, request: Request) -> Request:
@@ -194,6 +206,18 @@ def withdraw(*, actor: User, request: Request) -> Request:
             was = row.state
             close(row, Request.State.WITHDRAWN)
             _tell("request.withdraw", actor, row, was=was)
+            return row
+
+
+def plan_again(*, actor: User, request: Request) -> Request:
+    """Have a new plan made from today's catalog and today's cluster."""
+    with _attempt("request.plan_again", actor, request):
+        access.require(actor, "request.plan_again", request)
+        with transaction.atomic():
+            row = _locked(request)
+            was = row.state
+            move(row, Request.State.SUBMITTED)
+            _tell("request.plan_again", actor, row, was=was)
             return row
 
 
@@ -334,6 +358,13 @@ def _already_open(request: Request) -> AlreadyOpen:
     target = other.target if other else ", ".join(request.targets[:3])
     details = {"request": str(other.request_id), "target": target} if other else {}
     return AlreadyOpen(sentence_ % {"target": target.partition(":")[2] or target}, details=details)
+
+
+def _facts(edits: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the edits for the trail: their digest always, themselves while they are short."""
+    size = len(canonical_json(edits))
+    shown = {"edits": edits} if size <= LONGEST_IN_TRAIL else {"edits_size": size}
+    return {"edits_digest": digest(edits), **shown}
 
 
 def _tell(action: str, actor: User, request: Request, **data: Any) -> None:
