@@ -2,7 +2,6 @@
 
 from importlib.util import find_spec
 
-from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path
 
 from portal.web import health
@@ -10,7 +9,7 @@ from portal.web import health
 urlpatterns: list[URLPattern | URLResolver] = [
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),
-    path("admin/", admin.site.urls),
+    path("i18n/", include("django.conf.urls.i18n")),
 ]
 urlpatterns += [
     path("", include(module))

@@ -2,19 +2,22 @@
 
 ``visible_to`` decides what exists for a person: everything else is a 404, the same as for what
 does not exist at all. ``can`` decides what may be done with what is visible: a no is a 403.
-Rights come from membership rows at the time of the question, never from a cookie or a cache,
-and it does not matter who wrote the rows: an administrator today, an identity provider later.
+Rights come from membership rows at the time of the question, never from a cookie; only a page
+that changes nothing reads them once for all its questions. It does not matter who wrote the
+rows: an administrator today, an identity provider later.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 from uuid import UUID
 
 from django.contrib.auth.models import AnonymousUser
-from django.core.exceptions import PermissionDenied, ValidationError
+from django.core.exceptions import ObjectDoesNotExist, PermissionDenied, ValidationError
 from django.db.models import IntegerField, Model, Q, QuerySet, Value
 from django.http import Http404
 from django.utils.functional import Promise
@@ -69,13 +72,35 @@ class Rights:
         return sorted(pk for pk, held in self.tenants.items() if held & roles)
 
 
+_KNOWN: ContextVar[dict[int, Rights] | None] = ContextVar("known_rights", default=None)
+
+
+@contextmanager
+def one_reading() -> Iterator[None]:
+    """Read each person's roles once inside this block: for one page that is only looked at."""
+    token = _KNOWN.set({})
+    try:
+        yield
+    finally:
+        _KNOWN.reset(token)
+
+
 def rights(user: Person) -> Rights:
     """Read a person's roles, in one query."""
     if not user.is_authenticated or not user.is_active:
         return Rights()
-    own = Membership.objects.filter(user_id=user.pk).values_list("role", "tenant_id")
+    known = _KNOWN.get()
+    if known is None:
+        return _read_rights(user)
+    if user.pk not in known:
+        known[user.pk] = _read_rights(user)
+    return known[user.pk]
+
+
+def _read_rights(user: User) -> Rights:
+    own = Membership.objects.filter(user=user).values_list("role", "tenant_id")
     nowhere = Value(None, output_field=IntegerField(null=True))
-    platform = PlatformRole.objects.filter(user_id=user.pk).values_list("role", nowhere)
+    platform = PlatformRole.objects.filter(user=user).values_list("role", nowhere)
     tenants: dict[int, set[str]] = {}
     held: set[str] = set()
     for role, tenant_id in own.union(platform, all=True):
@@ -339,7 +364,7 @@ def fetch(user: Person, rows: QuerySet[M], to: str, **key: Any) -> M:
     try:
         # NUL is no text for PostgreSQL, and an error of the database would end a transaction.
         row = rows.none().get() if "\0" in shown else rows.get(**key)
-    except (rows.model.DoesNotExist, ValueError, ValidationError):
+    except (ObjectDoesNotExist, ValueError, ValidationError):
         raise Hidden(rows.model._meta.model_name or "", shown) from None
     require(user, to, row)
     return row

@@ -1,4 +1,4 @@
-"""Refused attempts go into the trail, also those that no service has seen."""
+"""Rights read once for a page; refused attempts kept, also those that no service has seen."""
 
 from __future__ import annotations
 
@@ -14,6 +14,23 @@ from tenants import access, audit
 from tenants.models import Tenant, User
 
 SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+class RightsMiddleware:
+    """Let a page that is only looked at read the viewer's roles once.
+
+    What changes something reads them again each time: a role taken away a moment ago counts.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Remember roles for the length of one safe request."""
+        if request.method not in SAFE:
+            return self.get_response(request)
+        with access.one_reading():
+            return self.get_response(request)
 
 
 class RefusalMiddleware:

@@ -15,7 +15,15 @@ def sentence(problem: Problem) -> str:
     template = MESSAGES.get(problem.code)
     if template is None:
         return capital(problem.message)
-    return capital(gettext(template).format_map(Shown(problem.params)))
+    params = {name: printable(value) for name, value in problem.params}
+    return capital(gettext(template).format_map(Shown(params)))
+
+
+def printable(value: object) -> object:
+    """Return a parameter with everything that is not printable as its escape."""
+    if not isinstance(value, str) or value.isprintable():
+        return value
+    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in value)
 
 
 class Shown(dict[str, object]):

@@ -10,7 +10,6 @@ from portal.settings import env
 BASE_DIR = Path(__file__).resolve().parents[2]
 
 INSTALLED_APPS = [
-    "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -51,6 +50,8 @@ MIDDLEWARE = [
     "django_htmx.middleware.HtmxMiddleware",
     "portal.web.middleware.LoginRedirectMiddleware",
     "portal.web.middleware.DomainErrorMiddleware",
+    "tenants.middleware.RightsMiddleware",
+    "tenants.middleware.RefusalMiddleware",
 ]
 
 ROOT_URLCONF = "portal.urls"
@@ -67,6 +68,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "django.template.context_processors.i18n",
+                "queues.views.frame.frame",
             ],
         },
     },

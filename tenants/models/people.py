@@ -6,6 +6,7 @@ import unicodedata
 
 from django.contrib.auth.models import AbstractUser
 from django.db import models
+from django.db.models.functions import Lower
 from django.utils.translation import gettext_lazy as _
 
 
@@ -19,7 +20,7 @@ class User(AbstractUser):
         verbose_name_plural = _("people")
         constraints = [
             models.UniqueConstraint(
-                models.functions.Lower("username"),
+                Lower("username"),
                 name="user_username_ci",
                 violation_error_message=_("This name is taken."),
             ),

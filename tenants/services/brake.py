@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ipaddress
 from datetime import datetime, timedelta
+from http import HTTPStatus
 from typing import Final
 
 from django.db import transaction
@@ -28,7 +29,7 @@ FORGOTTEN_AFTER: Final = timedelta(hours=1)
 class TooManyTries(NotAllowed):
     """Come back a little later."""
 
-    status = 429
+    status = HTTPStatus.TOO_MANY_REQUESTS
     code = "GP-1306"
     keep = False
 

@@ -6,6 +6,8 @@ writes the same membership rows; nothing below asks where a row came from.
 
 from __future__ import annotations
 
+from http import HTTPStatus
+
 from django.contrib.auth import authenticate, password_validation
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext_lazy as _
@@ -22,7 +24,7 @@ LONGEST_PASSWORD = 1024
 class SignInRefused(NotAllowed):
     """One answer for an unknown name, a wrong password and a closed account."""
 
-    status = 422
+    status = HTTPStatus.UNPROCESSABLE_ENTITY
     code = "GP-1301"
     # Not a refusal of a right, and recorded below with the name that was tried.
     keep = False

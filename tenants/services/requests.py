@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from http import HTTPStatus
 from typing import Any, Final
 
 from django.core.exceptions import ValidationError
@@ -59,7 +60,7 @@ class Invalid(DomainError):
 class AlreadyOpen(Refused):
     """Somebody asks for the same thing already; two answers to one question help nobody."""
 
-    status = 409
+    status = HTTPStatus.CONFLICT
     code = "GP-1111"
 
 

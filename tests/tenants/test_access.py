@@ -9,7 +9,7 @@ from tenants import access, audit
 from tenants.models import AuditEvent, Cluster, Membership, Queue, Request, Tenant
 from tests.cast import MARK
 
-ROLES = "user lead finance approver admin auditor".split()
+ROLES = ("user", "lead", "finance", "approver", "admin", "auditor")
 #                                 U L F  P A U   and the lead of the other tenant gets nothing
 TABLE = {
     "tenant.see":                "y y y  y y y",
@@ -193,3 +193,13 @@ def test_a_malformed_id_is_not_there(people, pk):
 def test_refuses_what_is_visible_but_not_allowed(people):
     with pytest.raises(NotAllowed, match="GP-1003"):
         access.tenant(people.frank, "nlp", "tenant.jobs")
+
+
+def test_page_reads_rights_once(people, django_assert_num_queries):
+    with django_assert_num_queries(1), access.one_reading():
+        access.rights(people.alice)
+        access.can(people.alice, "request.create", people.nlp)
+    with access.one_reading():
+        access.rights(people.alice)
+        Membership.objects.filter(user=people.alice).delete()
+    assert not access.rights(people.alice)

@@ -225,9 +225,11 @@ def test_refusal_does_not_wait_for_a_held_chain():
     holder = threading.Thread(target=hold)
     holder.start()
     held.wait(10)
-    with pytest.raises(Refused):
-        with audit.refusals("plan.reject", actor=None, scope="platform", obj=None):
-            raise Refused("no")
+    with (
+        pytest.raises(Refused),
+        audit.refusals("plan.reject", actor=None, scope="platform", obj=None),
+    ):
+        raise Refused("no")
     done.set()
     holder.join()
 

@@ -1,0 +1,1 @@
+"""Pages of the intent side: signing in, the catalog, the trail, people."""
