@@ -174,12 +174,14 @@ class WholeField(StrictField):
 
 
 def read_whole(text: str) -> int:
-    """Read a number with an optional minus: a sign is allowed here, and only here."""
+    """Read a number with an optional minus: a sign is allowed here, and only here.
+
+    What is beyond 32 bits but still a number is left to the rules, which name the limit.
+    """
+    if re.fullmatch(r"-?[1-9][0-9]{7,11}", text, re.ASCII):
+        return int(text)
     digits = text.removeprefix("-")
-    if re.fullmatch(r"[1-9][0-9]{7,}", digits, re.ASCII):
-        number = int(digits[:12])
-    else:
-        number = quantity.parse_devices(digits)
+    number = quantity.parse_devices(text if digits == "0" else digits)
     return -number if text.startswith("-") else number
 
 

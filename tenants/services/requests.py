@@ -363,9 +363,11 @@ def _already_open(request: Request) -> AlreadyOpen:
 
 def _facts(edits: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the edits for the trail: their digest always, themselves while they are short."""
-    size = len(canonical_json(edits))
-    shown = {"edits": edits} if size <= LONGEST_IN_TRAIL else {"edits_size": size}
-    return {"edits_digest": digest(edits), **shown}
+    # What is refused may hold text that no JSON can carry.
+    clean = audit.storable(edits)
+    size = len(canonical_json(clean))
+    shown = {"edits": clean} if size <= LONGEST_IN_TRAIL else {"edits_size": size}
+    return {"edits_digest": digest(clean), **shown}
 
 
 def _tell(action: str, actor: User, request: Request, **data: Any) -> None:
