@@ -3,13 +3,15 @@
 from importlib.util import find_spec
 
 from django.urls import URLPattern, URLResolver, include, path
+from django.views.decorators.http import require_POST
+from django.views.i18n import set_language
 
 from portal.web import health
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),
-    path("i18n/", include("django.conf.urls.i18n")),
+    path("i18n/setlang/", require_POST(set_language), name="set_language"),
 ]
 urlpatterns += [
     path("", include(module))
