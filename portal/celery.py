@@ -8,9 +8,10 @@ from typing import Any
 import structlog
 from celery import Celery
 from celery.contrib.django.task import DjangoTask
-from celery.signals import setup_logging
+from celery.signals import celeryd_init, setup_logging
 from django.conf import settings
 from django.db import transaction
+from django_structlog.celery.steps import DjangoStructLogInitStep
 from kombu import Queue
 from kombu.exceptions import OperationalError
 
@@ -52,6 +53,15 @@ app = Celery("portal", task_cls=WakeUp)
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.conf.task_queues = [Queue(name) for name in settings.TASK_QUEUES]
 app.autodiscover_tasks()
+# Takes the request's id and the person from the message into the worker's log.
+app.steps["worker"].add(DjangoStructLogInitStep)
+
+
+@celeryd_init.connect
+def wait_as_a_worker(conf: Any, **_: Any) -> None:
+    """Give a worker's connection more time than that of a page that sends a wake-up."""
+    options = {**conf.broker_transport_options, "socket_timeout": settings.WORKER_SOCKET_TIMEOUT}
+    conf.broker_transport_options = options
 
 
 @setup_logging.connect

@@ -40,7 +40,7 @@ class Postgres:
     lock: IO[str]
 
     @classmethod
-    def start(cls, folder: Path, *, durable: bool = True) -> "Postgres":
+    def start(cls, folder: Path, *, durable: bool = True, port: int | None = None) -> "Postgres":
         """Start the server for `folder`, making its database and roles when they are missing."""
         who = places.account()
         places.private_folder(folder, who)
@@ -51,7 +51,9 @@ class Postgres:
             if not (folder / "data" / "PG_VERSION").exists():
                 make_data(folder, programs, who, passwords[SUPERUSER])
             clear_leftovers(folder / "data")
-            process, port = run(folder, programs, who, passwords[SUPERUSER], durable=durable)
+            process, port = run(
+                folder, programs, who, passwords[SUPERUSER], durable=durable, port=port
+            )
         except BaseException:
             held.close()
             raise
@@ -169,12 +171,12 @@ def server_pid(pid_file: Path, data: Path) -> int | None:
 
 
 def run(
-    folder: Path, programs: Path, who: Account, password: str, *, durable: bool
+    folder: Path, programs: Path, who: Account, password: str, *, durable: bool, port: int | None
 ) -> tuple["subprocess.Popen[bytes]", int]:
     """Start the server and wait until it answers; another port when one was just taken."""
     log = folder / "postgres.log"
-    for _ in range(3):
-        port = places.free_port()
+    for wanted in (port, None, None):
+        port = wanted or places.free_port()
         options = server_options(port, durable=durable)
         command = [str(programs / "postgres"), "-D", str(folder / "data"), *options]
         # SIGINT is PostgreSQL's orderly and quick shutdown.

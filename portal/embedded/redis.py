@@ -30,14 +30,14 @@ class Redis:
     lock: IO[str]
 
     @classmethod
-    def start(cls, folder: Path, *, durable: bool = True) -> "Redis":
+    def start(cls, folder: Path, *, durable: bool = True, port: int | None = None) -> "Redis":
         """Start the server for `folder` on a free loopback port."""
         who = places.account()
         places.private_folder(folder, who)
         held = places.lock(folder / "lock")
         try:
             password = read_password(folder)
-            process, port = run(folder, who, password, durable=durable)
+            process, port = run(folder, who, password, durable=durable, port=port)
         except BaseException:
             held.close()
             raise
@@ -75,13 +75,13 @@ def find_program(who: Account) -> Path:
 
 
 def run(
-    folder: Path, who: Account, password: str, *, durable: bool
+    folder: Path, who: Account, password: str, *, durable: bool, port: int | None
 ) -> tuple["subprocess.Popen[bytes]", int]:
     """Start the server and wait until it answers; another port when one was just taken."""
     program = find_program(who)
     log = folder / "redis.log"
-    for _ in range(3):
-        port = places.free_port()
+    for wanted in (port, None, None):
+        port = wanted or places.free_port()
         config = write_config(folder, who, port, password, durable=durable)
         process = places.spawn([str(program), str(config)], log, who, signal.SIGTERM)
         if wait_ready(process, port, password):

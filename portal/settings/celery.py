@@ -13,16 +13,21 @@ REDIS_URL = env.url("GPUPORTAL_REDIS_URL", ("redis", "rediss"), _build_url)
 # The shortest value of all processes on one Redis wins, so every process takes this one.
 VISIBILITY_TIMEOUT = 120
 TASK_HARD_LIMIT = 100
+WORKER_SOCKET_TIMEOUT = 5
 
 CELERY_BROKER_URL = REDIS_URL
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+# A worker waits for its broker for as long as it takes.
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     "visibility_timeout": VISIBILITY_TIMEOUT,
     "socket_connect_timeout": 1,
-    "socket_timeout": 5,
+    # Short, because a page waits for it. A worker takes WORKER_SOCKET_TIMEOUT: its reads wait
+    # for messages, a second each.
+    "socket_timeout": 0.8,
     "socket_keepalive": True,
     "health_check_interval": 20,
-    "max_retries": 1,
+    "max_retries": 0,
     "interval_start": 0,
     "interval_step": 0.1,
     "interval_max": 0.1,
@@ -53,6 +58,15 @@ CELERY_ENABLE_UTC = True
 CELERY_TASK_DEFAULT_QUEUE = "read"
 CELERY_TASK_CREATE_MISSING_QUEUES = False
 TASK_QUEUES = ("apply", "plan", "read")
+# Writing to a cluster never waits behind reading from one.
+CELERY_TASK_ROUTES = {
+    "queues.tasks.apply": {"queue": "apply"},
+    "queues.tasks.plan": {"queue": "plan"},
+    "queues.tasks.tick": {"queue": "plan"},
+    "queues.tasks.tick_all": {"queue": "plan"},
+    "queues.tasks.preflight": {"queue": "read"},
+    "queues.tasks.sweep": {"queue": "read"},
+}
 
 # Names of tasks and how often, in seconds. Tasks claim what is due in the database, so a tick
 # that comes twice finds nothing to do the second time.
