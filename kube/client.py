@@ -15,7 +15,8 @@ from typing import Any, Self
 from kube import errors
 from kube.answers import Applied, Object, Objects, Page, Token, Version, Versions
 from kube.connection import Connection
-from kube.kinds import SERVICE_ACCOUNT, Kind, Ref, kind_named, safe_name
+from kube.kinds import SERVICE_ACCOUNT, Kind, kind_named, path_of, safe_name
+from kube.manifest import Ref
 from kube.transport import Answer, Guard, Request, Transport
 
 APPLY = "application/apply-patch+yaml"
@@ -77,7 +78,7 @@ class ClusterClient:
         A kind that the cluster does not serve raises ``KindMissing``: absent is not unknown.
         """
         try:
-            return self._object(self.transport.send(Request("GET", ref.path)))
+            return self._object(self.transport.send(Request("GET", path_of(ref))))
         except errors.NotFound:
             return None
 
@@ -179,7 +180,7 @@ class ClusterClient:
         ]
         if dry_run:
             query.append(("dryRun", "All"))
-        request = Request("PATCH", ref.path, tuple(query), sent, APPLY, writes=not dry_run)
+        request = Request("PATCH", path_of(ref), tuple(query), sent, APPLY, writes=not dry_run)
         answer = self.transport.send(request)
         found = self._object(answer)
         if found.get("metadata", {}).get("deletionTimestamp"):
@@ -199,7 +200,7 @@ class ClusterClient:
             "preconditions": {"uid": uid},
             "propagationPolicy": "Background",
         }
-        request = Request("DELETE", ref.path, query, options, writes=not dry_run)
+        request = Request("DELETE", path_of(ref), query, options, writes=not dry_run)
         try:
             found = self._object(self.transport.send(request))
         except errors.NotFound:
@@ -331,8 +332,8 @@ def ref_of(body: Mapping[str, Any]) -> Ref:
         msg = "a manifest needs metadata without managedFields"
         raise errors.ProgrammingError(msg)
     _check_version(kind, body.get("apiVersion"))
-    ref = Ref(kind.name, str(metadata.get("name", "")), metadata.get("namespace"))
-    kind.path(ref.name, ref.namespace)
+    ref = Ref(kind.name, str(metadata.get("namespace") or ""), str(metadata.get("name", "")))
+    path_of(ref)
     return ref
 
 

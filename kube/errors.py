@@ -296,6 +296,13 @@ class Gone(ClusterError):
     retry = True
 
 
+class NotVisible(ClusterError):
+    """The cluster runs no visibility API, or Kueue does not answer for it."""
+
+    code = "GP-3125"
+    retry = True
+
+
 ERRORS: tuple[type[ClusterError], ...] = (
     ClusterError,
     Conflict,
@@ -322,4 +329,5 @@ ERRORS: tuple[type[ClusterError], ...] = (
     WebhookDown,
     Protocol,
     Gone,
+    NotVisible,
 )

@@ -12,6 +12,7 @@ from typing import Final
 from urllib.parse import quote
 
 from kube.errors import ProgrammingError
+from kube.manifest import Ref
 
 KUEUE_GROUP: Final = "kueue.x-k8s.io"
 _NAME = re.compile(r"[a-z0-9]([a-z0-9.:-]{0,251}[a-z0-9])?", re.ASCII)
@@ -111,10 +112,10 @@ CRD = Kind(
 )
 API_SERVICE = Kind("APIService", "apiregistration.k8s.io", "v1", "apiservices", False)
 
+#: The kinds that the portal writes in Kueue's group.
 KUEUE_KINDS: Final = (
     TOPOLOGY,
     RESOURCE_FLAVOR,
-    ADMISSION_CHECK,
     COHORT,
     CLUSTER_QUEUE,
     LOCAL_QUEUE,
@@ -122,6 +123,7 @@ KUEUE_KINDS: Final = (
 )
 _ALL = (
     *KUEUE_KINDS,
+    ADMISSION_CHECK,
     WORKLOAD,
     NAMESPACE,
     NODE,
@@ -157,19 +159,6 @@ def kind_named(name: str) -> Kind:
         raise ProgrammingError(msg) from None
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Ref:
-    """The address of one object."""
-
-    kind: str
-    name: str
-    namespace: str | None = None
-
-    @property
-    def path(self) -> str:
-        """Return the object's path under the API server."""
-        return kind_named(self.kind).path(self.name, self.namespace)
-
-    def __str__(self) -> str:
-        """Return ``Kind namespace/name`` for messages."""
-        return f"{self.kind} {self.namespace + '/' if self.namespace else ''}{self.name}"
+def path_of(ref: Ref) -> str:
+    """Return an object's path under the API server."""
+    return kind_named(ref.kind).path(ref.name, ref.namespace or None)
