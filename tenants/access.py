@@ -134,6 +134,11 @@ def clusters(user: Person) -> QuerySet[Cluster]:
     return Cluster.objects.all() if rights(user) else Cluster.objects.none()
 
 
+def people(user: Person) -> QuerySet[User]:
+    """Return everybody to the platform, and nobody else's account to a member."""
+    return User.objects.all() if rights(user).platform else User.objects.none()
+
+
 def audit_events(user: Person) -> QuerySet[AuditEvent]:
     """Return all events to the platform, and a tenant's own to its leads."""
     held = rights(user)
@@ -150,6 +155,7 @@ _VISIBLE: Final[Mapping[type[Model], Callable[[Person], QuerySet[Any]]]] = {
     Request: requests,
     Cluster: clusters,
     AuditEvent: audit_events,
+    User: people,
 }
 
 
@@ -347,6 +353,11 @@ def request(user: Person, pk: UUID | str, to: str = "request.see") -> Request:
     """Fetch a request with its cluster, tenant and author."""
     rows = requests(user).select_related("cluster", "tenant", "author", "revision")
     return fetch(user, rows, to, pk=pk)
+
+
+def person(user: Person, pk: int, to: str = "people.see") -> User:
+    """Fetch an account."""
+    return fetch(user, people(user), to, pk=pk)
 
 
 def queue(user: Person, cluster_slug: str, name: str, to: str = "queue.see") -> Queue:

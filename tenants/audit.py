@@ -73,6 +73,7 @@ ACTIONS: Final[Mapping[str, str | Promise]] = {
     "person.sign_in": _("signed in"),
     "person.sign_out": _("signed out"),
     "person.deactivate": _("closed an account"),
+    "person.password": _("changed their password"),
     "member.add": _("added a member"),
     "member.remove": _("removed a member"),
     "role.grant": _("gave a platform role"),

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Prefetch, QuerySet
 
 from kube.catalog import Catalog, CohortSpec, EntrySpec, QueueSpec, TenantSpec
 from tenants import access
-from tenants.models import AuditEvent, Membership, Revision, Tenant
+from tenants.models import AuditEvent, Membership, Revision, Tenant, User
 
 REVISIONS_SHOWN = 20
 
@@ -124,6 +124,12 @@ def members(tenant: Tenant) -> QuerySet[Membership]:
     """Return the people of a tenant, leads first."""
     rows = Membership.objects.filter(tenant=tenant, user__is_active=True).select_related("user")
     return rows.order_by("role", "user__username")
+
+
+def accounts(user: access.Person) -> QuerySet[User]:
+    """Return the accounts with all their roles, in three queries however many there are."""
+    memberships = Prefetch("memberships", Membership.objects.select_related("tenant"))
+    return access.people(user).prefetch_related(memberships, "platform_roles")
 
 
 def events(user: access.Person) -> QuerySet[AuditEvent]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar, Generic, TypeVar
 
+from django.forms import BoundField
 from django.utils.translation import gettext_lazy as _
 
 from kube import names
@@ -84,8 +85,23 @@ class ProposalForm(StrictForm, Generic[S]):
             self.fields.pop(self.key, None)
         self.prepare()
 
+    #: Titles and the fields below each, for the page; what is in none comes under the first.
+    parts: ClassVar[tuple[tuple[Any, tuple[str, ...]], ...]] = ()
+
     def prepare(self) -> None:
         """Fill in choices that depend on the catalog."""
+
+    @property
+    def groups(self) -> list[tuple[Any, list[BoundField]]]:
+        """Return the fields under their titles, for a template."""
+        plain = [field.name for field in self if "/" not in field.name and field.name != "reason"]
+        later = {name for _title, names_ in self.parts for name in names_}
+        first = (_("What it is"), [name for name in plain if name not in later])
+        groups = [
+            first,
+            *((title, [n for n in names_ if n in plain]) for title, names_ in self.parts),
+        ]
+        return [(title, [self[name] for name in found]) for title, found in groups if found]
 
     def initial_of(self, spec: S) -> dict[str, Any]:
         """Return the values of a thing that exists."""
@@ -136,6 +152,12 @@ class TopologyForm(ProposalForm[TopologySpec]):
 
 class FlavorForm(ProposalForm[FlavorSpec]):
     """A kind of machine, as people choose it."""
+
+    parts = (
+        (_("Size"), ("cpu_per_device", "memory_per_device", "capacity")),
+        (_("Place"), ("interconnect", "region", "zone", "rack", "power_domain")),
+        (_("Which nodes"), ("topology", "node_labels", "taints", "tolerations")),
+    )
 
     name = StrictField(label=_("Name"), read=names.subdomain)
     capability = LineField(

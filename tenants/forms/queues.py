@@ -236,10 +236,6 @@ class WithLines(ProposalForm[Any]):
         before = self.spec.quotas if self.spec is not None else ()
         return self.lines.read(self.cleaned_data, before)
 
-    def other(self) -> list[BoundField]:
-        """Return the fields that are no part of a line, for a template."""
-        return [field for field in self if "/" not in field.name and field.name != "reason"]
-
 
 class DepartmentForm(WithLines):
     """A node of the quota tree."""
@@ -268,6 +264,20 @@ class DepartmentForm(WithLines):
 
 class QueueForm(WithLines):
     """A tenant's queue with all its policies."""
+
+    parts = (
+        (
+            _("Who may stop whom"),
+            (
+                "within_cluster_queue",
+                "reclaim_within_cohort",
+                "borrow_within_cohort",
+                "max_priority_threshold",
+            ),
+        ),
+        (_("With several flavors"), ("when_can_borrow", "when_can_preempt")),
+        (_("Where jobs come in"), ("entries",)),
+    )
 
     name = StrictField(label=_("Name"), read=names.label)
     tenant = PickField(label=_("Tenant"))
@@ -355,6 +365,8 @@ class EntryForm(StrictForm):
     ) -> None:
         super().__init__(*args, **kwargs)
         self.catalog = catalog
+        fields = [field.name for field in self if field.name != "reason"]
+        self.groups = [(_("Where jobs come in"), [self[name] for name in fields])]
         self.fields["queue"].choices = choices_of(  # type: ignore[attr-defined]
             queue.name for _tenant, queue in catalog.queues()
         )

@@ -97,6 +97,20 @@ def create_person(
     return user
 
 
+def change_password(*, actor: User, old: str, new: str, address: str) -> User:
+    """Set a new password for oneself; the old one is asked again, whoever holds the session."""
+    brake.take(name=actor.username, address=address)
+    if len(old) > LONGEST_PASSWORD or not actor.check_password(old):
+        raise SignInRefused(_("The old password is wrong."), code="GP-1307", field="old")
+    password_validation.validate_password(new, actor)
+    brake.release(name=actor.username, address=address)
+    with transaction.atomic():
+        actor.set_password(new)
+        actor.save(update_fields=["password"])
+        audit.record("person.password", actor=actor, scope=audit.PLATFORM, obj=actor)
+    return actor
+
+
 @transaction.atomic
 def deactivate(*, actor: User, user: User) -> None:
     """Close an account: its sessions end with the next request."""

@@ -1,4 +1,4 @@
-"""Tags for the audit trail."""
+"""Tags for the catalog and the audit trail."""
 
 from __future__ import annotations
 
@@ -12,6 +12,16 @@ from django.utils.safestring import SafeString
 
 from portal.web.templatetags.portal import visible
 from tenants.audit import ACTIONS
+from tenants.forms.catalog import DEVICE_KINDS, PURCHASES
+from tenants.forms.queues import (
+    BORROW,
+    PURPOSES,
+    RECLAIM,
+    SEARCH,
+    STOP_POLICIES,
+    STRATEGIES,
+    WITHIN,
+)
 from tenants.models import AuditEvent
 
 register = template.Library()
@@ -24,6 +34,24 @@ PAGES = {
     "tenant": "tenant",
     "cluster": "catalog-cluster",
 }
+
+
+# What Kueue calls it -> what we call it, the same words as in the forms.
+WORDS = {
+    **{
+        str(each.value): word
+        for part in (PURPOSES, STRATEGIES, STOP_POLICIES)
+        for each, word in part.items()
+    },
+    **{str(each.value): word for part in (DEVICE_KINDS, PURCHASES) for each, word in part.items()},
+    **dict((*WITHIN, *RECLAIM, *BORROW, *SEARCH)),
+}
+
+
+@register.filter
+def in_words(value: object) -> str:
+    """Say a policy in words; one that has none shows its name."""
+    return str(WORDS.get(str(getattr(value, "value", value)), value))
 
 
 @register.simple_tag

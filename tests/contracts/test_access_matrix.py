@@ -61,6 +61,7 @@ class World:
     def __init__(self):
         self.people = cast.make()
         self.keys = {"nobody": str(uuid.uuid4()), "long": "x" * 3000}
+        self.keys["alice"] = str(self.people.alice.pk)
         self.add("a", self.people.nlp, self.people.alice, "A better model")
         self.add("b", self.people.cv, self.people.grace, f"For {MARK}")
 

@@ -377,7 +377,7 @@ NAMES_REFUSED = {
            "$(id)", "; rm -rf", "' OR 1=1--"],
 }  # fmt: skip
 NAME_ROWS = [(row, value) for row, values in NAMES_REFUSED.items() for value in values]
-NAME_IDS = [f"{row}-{ascii(value[:10])}" for row, value in NAME_ROWS]
+NAME_IDS = [f"{row}-{value[:10]!a}" for row, value in NAME_ROWS]
 
 
 @pytest.mark.parametrize(("row", "value"), NAME_ROWS, ids=NAME_IDS)
