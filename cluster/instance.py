@@ -21,7 +21,7 @@ from cluster.api import Api
 from cluster.jobs import JobSpec, job_manifest, submit
 from cluster.kueue import KueueOptions, wait_ready
 from cluster.nodes import NodeSpec, apply_nodes, are_ready
-from cluster.server import Settings
+from cluster.settings import Settings
 
 START_SECONDS = 180.0
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cluster.api import Api, ApiError, Manifest
+from cluster.api import Api, ApiError, Manifest, path_of
 
 NAMESPACE = "kueue-system"
 WEBHOOK_SERVICE = "kueue-webhook-service"
@@ -140,7 +140,7 @@ def apply_all(api: Api, manifests: list[Manifest], mark: str) -> bool:
     with ThreadPoolExecutor(6) as pool:
         list(pool.map(api.apply, early))
         list(pool.map(api.apply, late))
-    wait_established(api, [m["metadata"]["name"] for m in early if m["kind"] == _EARLY[1]])
+    wait_established(api, [m for m in early if m["kind"] == _EARLY[1]])
     meta = {"name": "local-cluster-applied", "namespace": NAMESPACE}
     api.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": {"mark": mark}})
     return True
@@ -151,22 +151,30 @@ def _condition(manifest: Manifest, kind: str) -> bool:
     return any(c["type"] == kind and c["status"] == "True" for c in conditions)
 
 
-def wait_established(api: Api, names: Iterable[str], patience: float = 30.0) -> None:
+def wait_established(api: Api, crds: Iterable[Manifest], patience: float = 60.0) -> None:
     """Wait until the API server serves every one of these custom resources."""
     until = time.monotonic() + patience
-    for name in names:
-        path = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}"
-        poke = time.monotonic() + 3
-        while not _condition(api.get(path), "Established"):
+    for crd in crds:
+        path = path_of(crd)
+        renew = time.monotonic() + 5
+        while not _condition(api.find(path) or {}, "Established"):
             if time.monotonic() > until:
-                msg = f"CustomResourceDefinition {name} is not established"
+                msg = f"CustomResourceDefinition {crd['metadata']['name']} is not established"
                 raise TimeoutError(msg)
-            if time.monotonic() > poke:
+            if time.monotonic() > renew:
                 # An API server that was killed between accepting the names and establishing the
-                # resource never comes back to it, unless its conditions are gone.
-                api.patch(f"{path}/status", {"status": {"conditions": []}})
-                poke += 3
+                # resource never comes back to it. It was never served, so nothing is lost.
+                _renew(api, path, crd)
+                renew = until
             time.sleep(0.1)
+
+
+def _renew(api: Api, path: str, crd: Manifest) -> None:
+    uid = api.get(path)["metadata"]["uid"]
+    api.request("DELETE", path)
+    while (api.find(path) or {}).get("metadata", {}).get("uid") == uid:
+        time.sleep(0.1)
+    api.apply(crd)
 
 
 def _probe(api: Api) -> None:

@@ -20,6 +20,8 @@ ORDER = (
     "kueue",
 )
 SERVICE_RANGE = "10.96.0.0/16"
+POD_RANGE = "10.128.0.1/10"
+NODE_ADDRESS = "10.64.0.1"
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,9 @@ def kwok_config(port: int, stages: list[dict[str, Any]]) -> str:
     """Return kwok's configuration: all nodes are its own, with the general life of a pod."""
     options = {
         "manageAllNodes": True,
+        # Without addresses a pod stays without one, and kwok then begins its life over and over.
+        "cidr": POD_RANGE,
+        "nodeIP": NODE_ADDRESS,
         "serverAddress": f"127.0.0.1:{port}",
         "podPlayStageParallelism": 8,
         "nodePlayStageParallelism": 4,

@@ -18,7 +18,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -26,30 +25,9 @@ from cluster import build, certs, kueue, manifests, ports, processes
 from cluster import supervisor as sup
 from cluster.api import Api, ApiError
 from cluster.control import SOCKET
+from cluster.settings import Settings
 
 VERSIONS = {"kubernetes": build.KUBERNETES, "kueue": build.KUEUE}
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What a person may choose for an instance."""
-
-    name: str
-    data: str
-    cache: str
-    parent: int | None = None
-    compaction: str = "5m"
-    kueue: kueue.KueueOptions = field(default_factory=kueue.KueueOptions)
-
-    def to_json(self) -> str:
-        """Return the settings for the command line of the supervisor."""
-        return json.dumps(asdict(self))
-
-    @classmethod
-    def from_json(cls, text: str) -> Settings:
-        """Read settings back."""
-        values = json.loads(text)
-        return cls(**(values | {"kueue": kueue.KueueOptions(**values["kueue"])}))
 
 
 class Instance:
