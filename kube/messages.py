@@ -127,7 +127,7 @@ _OBJECTS: Final = {
 }
 
 _EDITS: Final = {
-    "GP-2210": "the file lacks {kind} {name}, which exists: nothing is removed by an import",
+    "GP-2210": "the {kind} {name} exists and would be gone: nothing is removed by leaving it out",
     "GP-2211": "the queue {queue} belongs to the tenant {tenant}: a queue does not change hands",
     "GP-2212": "the flavor {flavor} has no devices or no ratio, so nothing can be in proportion",
     "GP-2213": "a topology keeps its levels: make a new topology and a new flavor",
