@@ -60,18 +60,24 @@ def patched(live, wanted):
     return fields
 
 
+EXAMPLE = render(example("complete"))
+KINDS = ("ClusterQueue", "Cohort", "ResourceFlavor", "LocalQueue")
+
+
 @st.composite
 def pairs(draw):
-    """Make two objects of one kind, often with equal parts."""
-    kind = draw(st.sampled_from(["ClusterQueue", "Cohort", "ResourceFlavor", "LocalQueue"]))
-    found = [
-        each.body
-        for each in render(draw(catalogs()))
-        + render(draw(catalogs()))
-        + render(example("complete"))
-        if each.kind == kind
-    ]
-    return draw(st.sampled_from(found)), draw(st.sampled_from(found))
+    """Make two objects of one kind: generated, from the example, or one changed in places."""
+    kind = draw(st.sampled_from(KINDS))
+    found = [each.body for each in (*render(draw(catalogs())), *EXAMPLE) if each.kind == kind]
+    one, other = draw(st.sampled_from(found)), draw(st.sampled_from(found))
+    mixed = {**one, "spec": {**one["spec"], **draw(parts_of(other["spec"]))}}
+    return draw(st.permutations([one, mixed]))
+
+
+def parts_of(spec):
+    """Take some of the fields of a spec."""
+    names = st.lists(st.sampled_from(sorted(spec)), unique=True) if spec else st.just([])
+    return names.map(lambda chosen: {name: spec[name] for name in chosen})
 
 
 @given(catalogs())

@@ -1,0 +1,149 @@
+"""The command line: ``python -m kube schema | render | check | diff``.
+
+Exit codes: 0 fine or equal, 1 different, 2 bad input (one line per problem on standard error).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from kube.catalog import Catalog
+from kube.catalog_json import load, loads
+from kube.catalog_schema import schema
+from kube.diff import Change, diff_lists
+from kube.problems import InvalidCatalog, Problem, errors, problem, shown
+from kube.render import render
+from kube.rules import check, check_manifests
+
+EQUAL: Final = 0
+DIFFERENT: Final = 1
+BAD_INPUT: Final = 2
+MAX_LIVE_BYTES: Final = 100_000_000
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    options = _parser().parse_args(arguments)
+    command: Callable[[argparse.Namespace], int] = options.run
+    try:
+        code = command(options)
+        sys.stdout.flush()
+    except InvalidCatalog as error:
+        _tell(error.problems)
+        return BAD_INPUT
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BAD_INPUT
+    return code
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m kube", description=__doc__)
+    commands = parser.add_subparsers(required=True, metavar="command")
+    one = commands.add_parser("schema", help="print the JSON Schema of a catalog")
+    one.set_defaults(run=_schema)
+    one = commands.add_parser("check", help="check a catalog against every rule")
+    one.add_argument("catalog", help="file, or - for standard input")
+    one.set_defaults(run=_check)
+    one = commands.add_parser("render", help="print the objects of a catalog as a List")
+    one.add_argument("catalog", help="file, or - for standard input")
+    one.set_defaults(run=_render)
+    one = commands.add_parser("diff", help="print what differs in the fields that are wanted")
+    one.add_argument("live", help="objects as they are: one, a List or an array")
+    one.add_argument("wanted", help="objects as they should be")
+    one.set_defaults(run=_diff)
+    return parser
+
+
+def _schema(_options: argparse.Namespace) -> int:
+    _print(schema())
+    return EQUAL
+
+
+def _check(options: argparse.Namespace) -> int:
+    _catalog(options.catalog)
+    return EQUAL
+
+
+def _render(options: argparse.Namespace) -> int:
+    manifests = render(_catalog(options.catalog))
+    problems = check_manifests(manifests)
+    if problems:
+        raise InvalidCatalog(problems)
+    _print({"apiVersion": "v1", "kind": "List", "items": [each.body for each in manifests]})
+    return EQUAL
+
+
+def _diff(options: argparse.Namespace) -> int:
+    if options.live == options.wanted == "-":
+        raise InvalidCatalog([problem("-", "GP-2101", detail="only one input can be read from -")])
+    live = _objects(options.live)
+    changes = diff_lists(live, _objects(options.wanted))
+    _print([_shown_change(each) for each in changes])
+    return DIFFERENT if changes else EQUAL
+
+
+def _catalog(name: str) -> Catalog:
+    catalog = load(loads(_read(name)))
+    problems = check(catalog)
+    if errors(problems):
+        raise InvalidCatalog(problems)
+    _tell(problems)
+    return catalog
+
+
+def _objects(name: str) -> list[Mapping[str, Any]]:
+    data = loads(_read(name), max_bytes=MAX_LIVE_BYTES)
+    is_list = isinstance(data, Mapping) and isinstance(data.get("items"), list)
+    items = data["items"] if is_list else data
+    found = items if isinstance(items, list) else [items]
+    problems = [_no_object(name, index) for index, each in enumerate(found) if not _is_object(each)]
+    if problems:
+        raise InvalidCatalog(problems)
+    return found
+
+
+def _is_object(value: Any) -> bool:
+    metadata = value.get("metadata") if isinstance(value, Mapping) else None
+    named = isinstance(metadata, Mapping) and isinstance(metadata.get("name"), str)
+    return named and isinstance(value.get("kind"), str)
+
+
+def _no_object(name: str, index: int) -> Problem:
+    expected = "a Kubernetes object with kind and metadata.name"
+    return problem(f"{name}[{index}]", "GP-2104", expected=expected, got="something else")
+
+
+def _read(name: str) -> bytes:
+    try:
+        return sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "not a file name"
+        raise InvalidCatalog(
+            [problem("", "GP-2101", detail=f"{shown(name, 200)}: {reason}")]
+        ) from None
+
+
+def _shown_change(change: Change) -> dict[str, Any]:
+    values = {"before": change.before, "after": change.after}
+    return {"object": str(change.ref), "path": change.path, **values, "kind": change.kind}
+
+
+def _print(value: Any) -> None:
+    text = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+    sys.stdout.buffer.write(text.encode("utf-8"))
+
+
+def _tell(problems: Sequence[Problem]) -> None:
+    for each in problems:
+        print(each, file=sys.stderr)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

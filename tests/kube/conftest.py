@@ -1,0 +1,8 @@
+"""How the properties of this folder are tried: without a clock, which a busy machine would fail."""
+
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "steady", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("steady")
