@@ -21,8 +21,13 @@ class PortalConfig(AppConfig):
         post_migrate.connect(grant_rights, dispatch_uid="portal.grant_rights")
 
 
-def grant_rights(sender: AppConfig, using: str, **_: Any) -> None:
-    """Run once per migrate, after the last app: only then do all tables exist."""
+def grant_rights(sender: AppConfig, using: str, **details: Any) -> None:
+    """Run once per migrate, after the last app: only then do all tables exist.
+
+    The signal is also sent when tables are emptied; only a migration brings a plan with it.
+    """
+    if "plan" not in details:
+        return
     from django.apps import apps
 
     from portal.grants import grant

@@ -32,6 +32,7 @@ django.setup()
 from django.conf import settings  # noqa: E402 - only readable from here on
 from django.db import connection  # noqa: E402
 from django.db.backends.signals import connection_created  # noqa: E402
+from django.dispatch import receiver  # noqa: E402
 
 
 def pytest_unconfigure() -> None:
@@ -77,7 +78,7 @@ class Role:
     active = False
 
 
-@connection_created.connect
+@receiver(connection_created)
 def take_role(connection: Any, **_: Any) -> None:
     if Role.active:
         set_role(connection)
@@ -91,22 +92,18 @@ def set_role(connection: Any) -> None:
 def app_role(request: pytest.FixtureRequest) -> Iterator[None]:
     """Let the test run as the application's role, also in threads that it starts."""
     marker = request.node.get_closest_marker("django_db")
-    used = marker or {"db", "transactional_db"} & set(request.fixturenames)
-    if not used or request.node.get_closest_marker("owner"):
+    if not (marker or {"db", "transactional_db"} & set(request.fixturenames)):
         yield
         return
     request.getfixturevalue("_django_db_helper")
-    become_app()
+    connection.cursor().execute("SET session_replication_role = origin")
+    if not request.node.get_closest_marker("owner"):
+        set_role(connection)
+        Role.active = True
     yield
     Role.active = False
     if not connection.in_atomic_block:
         become_owner()
-
-
-def become_app() -> None:
-    connection.cursor().execute("SET session_replication_role = origin")
-    set_role(connection)
-    Role.active = True
 
 
 def become_owner() -> None:

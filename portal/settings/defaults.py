@@ -35,6 +35,7 @@ MIDDLEWARE = [
     # Outermost first: the id of a request is known before anything can fail, and the answer to
     # a failure carries the same headers as any other answer.
     "portal.web.middleware.RequestIdMiddleware",
+    "portal.web.middleware.HealthMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
     "portal.web.middleware.HeadersMiddleware",

@@ -90,3 +90,5 @@ CHECKS: dict[str, Callable[[], None]] = {
     "migrations": check_migrations,
     "redis": check_redis,
 }
+
+PROBES: dict[str, Callable[[HttpRequest], HttpResponse]] = {"/healthz": healthz, "/readyz": readyz}

@@ -13,6 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from django.core.exceptions import ValidationError
+from django.db import DataError
 from django.db.models import Model, Q, QuerySet
 from django.http import QueryDict
 
@@ -68,14 +70,21 @@ def keyset(
     back = read_cursor(query.get("before", ""), sort, len(fields))
     start = None if back else read_cursor(query.get("after", ""), sort, len(fields))
     order = reverse(fields) if back else fields
-    found = rows.order_by(*order)
-    if back or start:
-        found = found.filter(beyond(order, back or start or []))
-    page = list(found[: size + 1])
+    try:
+        page = list(begin(rows.order_by(*order), order, back or start)[: size + 1])
+    except (ValueError, ValidationError, DataError):
+        # A value that a field cannot take: somebody made this cursor by hand.
+        back = start = None
+        page = list(rows.order_by(*fields)[: size + 1])
     more, page = len(page) > size, page[:size]
     if back:
         page.reverse()
     return Rows(page, sort, *neighbours(page, fields, sort, more=more, back=back, start=start))
+
+
+def begin(rows: QuerySet[M], order: tuple[str, ...], place: list[Any] | None) -> QuerySet[M]:
+    """Leave out what comes up to the place."""
+    return rows.filter(beyond(order, place)) if place else rows
 
 
 def neighbours(
@@ -124,7 +133,11 @@ def beyond(fields: tuple[str, ...], values: list[Any]) -> Q:
 
 def write_cursor(row: Model, fields: tuple[str, ...], sort: str) -> str:
     """Write the place of a row as a short text for a URL."""
-    values = [plain(value_of(row, field.lstrip("-"))) for field in fields]
+    return pack(sort, [plain(value_of(row, field.lstrip("-"))) for field in fields])
+
+
+def pack(sort: str, values: list[Any]) -> str:
+    """Write a sort and values as a short text for a URL."""
     packed = json.dumps([sort, *values], separators=(",", ":"), ensure_ascii=False)
     return base64.urlsafe_b64encode(packed.encode()).decode().rstrip("=")
 

@@ -10,6 +10,7 @@ from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.cache import patch_vary_headers
 
+from portal.web import health
 from portal.web.errors import DomainError, answer
 
 log = structlog.get_logger(__name__)
@@ -33,6 +34,21 @@ class RequestIdMiddleware:
         response = self.get_response(request)
         response["X-Request-ID"] = request_id
         return response
+
+
+class HealthMiddleware:
+    """Answer the probes before anything looks at the host or the scheme.
+
+    Who probes uses the address of a container or a pod, which no list of hosts can name.
+    """
+
+    def __init__(self, get_response: Next) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Answer at once, or pass on."""
+        view = health.PROBES.get(request.path_info)
+        return view(request) if view else self.get_response(request)
 
 
 class HeadersMiddleware:
