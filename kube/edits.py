@@ -1,8 +1,9 @@
 """Proposals as typed edits of a catalog, their JSON form, and their pure application.
 
-An edit adds or replaces; none removes. Taking a queue or a flavor away needs work to end
-first and has its own way; here even :class:`Replace` refuses a catalog that lacks something
-that exists.
+An edit adds or replaces; none is there to remove. Taking a queue or a flavor away needs work
+to end first and has its own way; here even :class:`Replace` refuses a catalog that lacks
+something that exists. A :class:`PutQueue` may come without an entry that the queue has: whoever
+commits the result compares it by :func:`missing`, so that no door is left behind unseen.
 """
 
 from __future__ import annotations
@@ -158,7 +159,7 @@ def apply(catalog: Catalog, edits: Iterable[Edit]) -> Catalog:
     """
     for edit in edits:
         after = _APPLIERS[type(edit)](catalog, edit)
-        problems = (*missing(catalog, after), *frozen(catalog, after))
+        problems = frozen(catalog, after)
         if problems:
             raise InvalidCatalog(problems)
         catalog = after
@@ -363,7 +364,10 @@ def _put_line(lines: tuple[QuotaSpec, ...], new: QuotaSpec) -> tuple[QuotaSpec, 
     return tuple(new if is_it else each for each, is_it in zip(lines, same, strict=True))
 
 
-def _replace(_catalog: Catalog, edit: Replace) -> Catalog:
+def _replace(catalog: Catalog, edit: Replace) -> Catalog:
+    problems = missing(catalog, edit.catalog)
+    if problems:
+        raise InvalidCatalog(problems)
     return edit.catalog
 
 
