@@ -7,6 +7,11 @@ import sys
 
 def main() -> None:
     """Hand over to Django; a wrong setting is one clear line, not a traceback."""
+    if sys.argv[1:2] == ["demo"]:
+        # It starts the servers that the settings need, so it runs before they are read.
+        from portal.demo.run import main as demo
+
+        sys.exit(demo(sys.argv[2:]))
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "portal.settings")
     from django.core.exceptions import ImproperlyConfigured
     from django.core.management import execute_from_command_line

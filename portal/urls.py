@@ -2,6 +2,7 @@
 
 from importlib.util import find_spec
 
+from django.conf import settings
 from django.urls import URLPattern, URLResolver, include, path
 from django.views.decorators.http import require_POST
 from django.views.i18n import set_language
@@ -13,6 +14,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("readyz", health.readyz, name="readyz"),
     path("i18n/setlang/", require_POST(set_language), name="set_language"),
 ]
+if settings.DEMO:
+    urlpatterns.append(path("", include("portal.demo.views")))
 urlpatterns += [
     path("", include(module))
     for module in ("tenants.urls", "queues.urls", "costs.urls")

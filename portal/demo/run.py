@@ -1,0 +1,265 @@
+"""Starts everything in order and keeps it running until Ctrl-C.
+
+``manage.py demo [--reset] [--port N] [--data FOLDER] [--once]``
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import secrets
+import shutil
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from cluster import Cluster, two_teams_nodes
+from cluster.instance import down
+from portal.demo import access
+from portal.embedded import EngineError, Postgres, Redis, places
+from portal.embedded.processes import Child, StoppedError, Supervisor
+
+ROOT = Path(__file__).resolve().parents[2]
+MANAGE = str(ROOT / "manage.py")
+PORT = 8000
+
+
+class Steps:
+    """Prints one line for each step, with the time since the start."""
+
+    def __init__(self) -> None:
+        """Start the clock."""
+        self.began = time.monotonic()
+
+    def __call__(self, text: str) -> None:
+        """Print one step."""
+        sys.stdout.write(f"[{time.monotonic() - self.began:6.1f} s] {text}\n")
+        sys.stdout.flush()
+
+
+@dataclass(frozen=True)
+class Place:
+    """The folders of one demo."""
+
+    folder: Path
+
+    @property
+    def cluster(self) -> Path:
+        """Where the control plane keeps its data."""
+        return self.folder / "cluster"
+
+    @property
+    def logs(self) -> Path:
+        """Where each process writes its log."""
+        return self.folder / "logs"
+
+    def keys(self) -> dict[str, str]:
+        """Return this demo's keys, making them the first time."""
+        path = self.folder / "keys.json"
+        if not path.exists():
+            places.write_secret(path, json.dumps(fresh_keys()))
+        found: dict[str, str] = json.loads(path.read_text())
+        return found
+
+
+def fresh_keys() -> dict[str, str]:
+    """Make a signing key and a pair of sealing keys."""
+    from nacl.encoding import URLSafeBase64Encoder as Encoder
+    from nacl.public import PrivateKey
+
+    private = PrivateKey.generate()
+    return {
+        "secret": secrets.token_urlsafe(64),
+        "private": private.encode(Encoder).decode(),
+        "public": private.public_key.encode(Encoder).decode(),
+    }
+
+
+def environment(place: Place, postgres: Postgres, redis: Redis, port: int) -> dict[str, str]:
+    """Return what every process of the demo finds in its environment, the web process's share."""
+    keys = place.keys()
+    return {
+        "DJANGO_SETTINGS_MODULE": "portal.settings",
+        "PYTHONPATH": str(ROOT),
+        "GPUPORTAL_DEMO": "1",
+        "GPUPORTAL_HTTPS": "0",
+        "GPUPORTAL_ALLOWED_HOSTS": "127.0.0.1,localhost",
+        "GPUPORTAL_SECRET_KEY": keys["secret"],
+        "GPUPORTAL_SEALING_PUBLIC_KEY": keys["public"],
+        "GPUPORTAL_DATABASE_URL": postgres.app_url,
+        "GPUPORTAL_REDIS_URL": redis.url,
+        "GPUPORTAL_STATIC_ROOT": str(place.folder / "static"),
+        "GPUPORTAL_DEMO_URL": f"http://127.0.0.1:{port}",
+    }
+
+
+@contextmanager
+def engines(place: Place, say: Steps) -> Iterator[tuple[Postgres, Redis]]:
+    """Run PostgreSQL and Redis on this demo's data."""
+    say("starting PostgreSQL")
+    postgres = Postgres.start(place.folder / "postgres")
+    try:
+        say("starting Redis")
+        redis = Redis.start(place.folder / "redis")
+        try:
+            yield postgres, redis
+        finally:
+            redis.stop()
+    finally:
+        postgres.stop()
+
+
+def manage(env: dict[str, str], *arguments: str) -> None:
+    """Run a management command to its end; what it prints is progress."""
+    done = subprocess.run(  # noqa: S603 - a list made here
+        [sys.executable, MANAGE, *arguments], env={**os.environ, **env}, cwd=ROOT, check=False
+    )
+    if done.returncode:
+        message = f"manage.py {arguments[0]} failed with {done.returncode}"
+        raise EngineError(message)
+
+
+def answers(url: str) -> bool:
+    """Tell whether a page answers."""
+    try:
+        with urllib.request.urlopen(url, timeout=2) as answer:  # noqa: S310 - our own address
+            return bool(answer.status == 200)
+    except (OSError, urllib.error.URLError):
+        return False
+
+
+def free(port: int) -> int:
+    """Return the wanted port, or a free one when it is taken."""
+    import socket
+
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        with contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+    return places.free_port()
+
+
+def celery(*arguments: str) -> list[str]:
+    """Return the command line of a Celery program."""
+    return [sys.executable, "-m", "celery", "-A", "portal", *arguments]
+
+
+def children(place: Place, env: dict[str, str], port: int) -> tuple[list[Child], list[Child]]:
+    """Return the programs that run before the seeding, and those after it."""
+    opener = {"GPUPORTAL_SEALING_PRIVATE_KEY": place.keys()["private"]}
+    url = f"http://127.0.0.1:{port}"
+    worker = celery(
+        "worker", "-Q", "apply,plan,read", "-c", "2", "--without-gossip", "--without-mingle"
+    )
+    web = [
+        sys.executable, "-m", "gunicorn", "portal.wsgi", "--bind", f"127.0.0.1:{port}",
+        "--workers", "2", "--threads", "4", "--worker-tmp-dir", str(place.folder),
+    ]  # fmt: skip
+    beat = celery("beat", "-s", str(place.folder / "beat-schedule"))
+    observe = [sys.executable, MANAGE, "observe", "--cluster", "demo"]
+    traffic = [sys.executable, "-m", "portal.demo.traffic", str(place.cluster)]
+    first = [
+        Child("worker", worker, env=env | opener, cwd=ROOT),
+        Child("beat", beat, env=env, cwd=ROOT),
+        Child("web", web, env=env, cwd=ROOT, ready=lambda: answers(f"{url}/readyz")),
+    ]
+    second = [
+        Child("observer", observe, env=env | opener, cwd=ROOT),
+        Child("traffic", traffic, env=env, cwd=ROOT),
+    ]
+    return first, second
+
+
+def run(place: Place, port: int, *, once: bool) -> None:
+    """Start all of it, print the address, and stay until a signal."""
+    say = Steps()
+    place.folder.mkdir(parents=True, exist_ok=True)
+    place.folder.chmod(0o711)
+    port = free(port)
+    with Supervisor(place.logs, say) as supervisor, contextlib.ExitStack() as stack:
+        postgres, redis = stack.enter_context(engines(place, say))
+        env = environment(place, postgres, redis, port)
+        say("preparing the database")
+        manage(env | {"GPUPORTAL_DATABASE_OWNER_URL": postgres.owner_url}, "migrate", "-v", "0")
+        manage(env, "collectstatic", "--noinput", "-v", "0")
+        say("starting Kubernetes and Kueue (the first time they are built, about 10 minutes)")
+        cluster = stack.enter_context(
+            Cluster.start("demo", place.cluster, two_teams_nodes(), parent_pid=os.getpid())
+        )
+        stop_if_asked(supervisor)
+        access.grant(cluster)
+        access.write(cluster, place.folder / "access.json")
+        stack.callback(supervisor.stop)
+        first, second = children(place, env, port)
+        for child in first:
+            say(f"starting {child.name}")
+            supervisor.start(child)
+        manage(env, "demo_seed", str(place.folder / "access.json"))
+        for child in second:
+            supervisor.start(child)
+        stop_if_asked(supervisor)
+        welcome(say, place, port, cluster)
+        if not once:
+            supervisor.watch()
+        say("stopping")
+
+
+def stop_if_asked(supervisor: Supervisor) -> None:
+    """End the start when a signal came meanwhile."""
+    if supervisor.stopping:
+        message = "stopped"
+        raise StoppedError(message)
+
+
+def welcome(say: Steps, place: Place, port: int, cluster: Cluster) -> None:
+    """Tell where to look."""
+    say("ready")
+    sys.stdout.write(
+        f"\n  Open      http://127.0.0.1:{port}\n"
+        "  Sign in   with one click, as a lead, a user, an approver or an administrator\n"
+        f"  kubectl   {cluster.kubectl_path} --kubeconfig={cluster.kubeconfig_path}\n"
+        f"  Logs      {place.logs}\n"
+        "  Stop      Ctrl-C; the data stays until: make demo-reset\n\n"
+    )
+    sys.stdout.flush()
+
+
+def reset(place: Place) -> None:
+    """Stop what runs on this demo's data and delete the data."""
+    if not place.folder.exists():
+        sys.stdout.write("There is no demo data.\n")
+        return
+    down(place.cluster, delete=True)
+    shutil.rmtree(place.folder)
+    sys.stdout.write("The demo's data is gone. What was built is kept.\n")
+
+
+def main(arguments: list[str]) -> int:
+    """Read the arguments and run; an error is a sentence."""
+    parser = argparse.ArgumentParser(prog="manage.py demo", description="Start the whole portal.")
+    parser.add_argument("--reset", action="store_true", help="delete the demo's data and stop")
+    parser.add_argument("--port", type=int, default=PORT, help="port of the web pages")
+    parser.add_argument("--data", type=Path, help="another folder for the data")
+    parser.add_argument("--once", action="store_true", help="stop as soon as all is ready")
+    options = parser.parse_args(arguments)
+    place = Place(options.data.absolute() if options.data else places.home() / "demo")
+    try:
+        if options.reset:
+            reset(place)
+        else:
+            run(place, options.port, once=options.once)
+    except StoppedError:
+        sys.stdout.write("Stopped.\n")
+    except (EngineError, RuntimeError) as error:
+        sys.stderr.write(f"\nThe demo could not start: {error}\n")
+        return 1
+    return 0
