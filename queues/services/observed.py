@@ -1,0 +1,169 @@
+"""From a cluster's objects to the rows that pages read: pure functions, no database, no network."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from kube.catalog import CPU, MEMORY
+from kube.explain import explain
+from kube.quantity import canonical
+
+Object = dict[str, Any]
+
+OBJECT_KINDS = ("ClusterQueue", "LocalQueue", "Cohort", "ResourceFlavor", "Node")
+KINDS = (*OBJECT_KINDS, "Workload")
+
+# The fields of a Workload row that are compared before a write: equal rows are not written.
+WORKLOAD_FIELDS = (
+    "namespace", "name", "job_kind", "job_name", "entry", "queue", "priority_class", "priority",
+    "devices", "held", "state", "stage", "code", "params", "never", "preempted", "preempting",
+    "raw", "since", "created_at", "resource_version",
+)  # fmt: skip
+
+
+def key_of(item: Mapping[str, Any]) -> tuple[str, str]:
+    """Return (namespace, name); the namespace is empty for a cluster-wide object."""
+    meta = item["metadata"]
+    return meta.get("namespace", ""), meta["name"]
+
+
+def version_of(item: Mapping[str, Any]) -> str:
+    """Return the resourceVersion."""
+    return str(item["metadata"].get("resourceVersion", ""))
+
+
+def trim(item: Object) -> Object:
+    """Drop what no reader uses and what is large: managed fields and the last-applied copy."""
+    meta = item.get("metadata", {})
+    meta.pop("managedFields", None)
+    annotations = meta.get("annotations")
+    if annotations:
+        annotations.pop("kubectl.kubernetes.io/last-applied-configuration", None)
+    return item
+
+
+def body_of(kind: str, item: Object) -> Object:
+    """Return the part of an object that is kept as a row."""
+    meta = item["metadata"]
+    body: Object = {
+        "labels": meta.get("labels", {}),
+        "created_at": meta.get("creationTimestamp"),
+        "deleting": "deletionTimestamp" in meta,
+    }
+    if kind == "Node":
+        return body | _node(item)
+    return body | {"spec": item.get("spec", {}), "status": item.get("status", {})}
+
+
+def _node(item: Object) -> Object:
+    status = item.get("status", {})
+    ready = [c for c in status.get("conditions", []) if c.get("type") == "Ready"]
+    return {
+        "allocatable": status.get("allocatable", {}),
+        "taints": item.get("spec", {}).get("taints", []),
+        "unschedulable": bool(item.get("spec", {}).get("unschedulable")),
+        "ready": bool(ready) and ready[0].get("status") == "True",
+    }
+
+
+def parse_time(text: str | None) -> datetime | None:
+    """Read a Kubernetes time; ``None`` and nonsense give ``None``."""
+    try:
+        return datetime.fromisoformat(text).astimezone(UTC) if text else None
+    except ValueError:
+        return None
+
+
+def is_device(resource: str) -> bool:
+    """Return whether a resource is an extended one, such as a GPU."""
+    return "/" in resource and not resource.startswith("kubernetes.io/")
+
+
+def amount(resource: str, text: Any) -> int:
+    """Return a live quantity in the smallest unit: milli-CPU, bytes or whole devices.
+
+    What cannot be read counts as nothing: a cluster may hold any text, a page must not fail.
+    """
+    try:
+        value = canonical(text)
+    except ValueError:
+        return 0
+    return int(value * 1000) if resource == CPU else int(value)
+
+
+def _requests(pod_set: Object) -> Iterator[tuple[str, int]]:
+    """Yield (resource, amount) asked by one pod of a pod set."""
+    spec = pod_set.get("template", {}).get("spec", {})
+    for container in spec.get("containers", []):
+        resources = container.get("resources", {})
+        asked = resources.get("requests") or resources.get("limits") or {}
+        for resource, text in asked.items():
+            yield resource, amount(resource, text)
+
+
+def devices_asked(workload: Object) -> int:
+    """Return the devices that all pods of a Workload ask for together."""
+    return sum(
+        value * int(pod_set.get("count", 1))
+        for pod_set in workload.get("spec", {}).get("podSets", [])
+        for resource, value in _requests(pod_set)
+        if is_device(resource)
+    )
+
+
+def held(workload: Object) -> list[dict[str, Any]]:
+    """Return what a Workload holds, summed by flavor and resource, in a stable order."""
+    total: dict[tuple[str, str], int] = {}
+    admission = workload.get("status", {}).get("admission") or {}
+    for pod_set in admission.get("podSetAssignments", []):
+        for resource, text in pod_set.get("resourceUsage", {}).items():
+            flavor = pod_set.get("flavors", {}).get(resource, "")
+            total[flavor, resource] = total.get((flavor, resource), 0) + amount(resource, text)
+    return [
+        {"flavor": flavor, "resource": resource, "amount": value}
+        for (flavor, resource), value in sorted(total.items())
+        if value and (is_device(resource) or resource in (CPU, MEMORY))
+    ]
+
+
+def _job(workload: Object) -> tuple[str, str]:
+    owners = workload["metadata"].get("ownerReferences", [])
+    leading = [owner for owner in owners if owner.get("controller")] or owners
+    return (leading[0].get("kind", ""), leading[0].get("name", "")) if leading else ("", "")
+
+
+def workload_row(
+    workload: Object, local_queue: Object | None, cluster_queue: Object | None
+) -> dict[str, Any]:
+    """Return the columns of a Workload row (``WORKLOAD_FIELDS``)."""
+    meta, spec = workload["metadata"], workload.get("spec", {})
+    reading = explain(workload, local_queue=local_queue, cluster_queue=cluster_queue)
+    admission = workload.get("status", {}).get("admission") or {}
+    kind, name = _job(workload)
+    pointed = (local_queue or {}).get("spec", {}).get("clusterQueue", "")
+    values = {
+        "namespace": meta.get("namespace", ""),
+        "name": meta["name"],
+        "job_kind": kind,
+        "job_name": name or meta["name"],
+        "entry": spec.get("queueName", ""),
+        "queue": admission.get("clusterQueue") or pointed,
+        "priority_class": (spec.get("priorityClassRef") or {}).get("name", ""),
+        "priority": int(spec.get("priority") or 0),
+        "devices": devices_asked(workload),
+        "held": held(workload),
+        "state": str(reading.state),
+        "stage": str(reading.stage or ""),
+        "code": reading.code or "",
+        "params": dict(reading.params),
+        "never": reading.never,
+        "preempted": reading.preempted,
+        "preempting": reading.preempting,
+        "raw": reading.raw or "",
+        "since": reading.since,
+        "created_at": parse_time(meta.get("creationTimestamp")) or datetime.now(UTC),
+        "resource_version": version_of(workload),
+    }
+    return {field: values[field] for field in WORKLOAD_FIELDS}
