@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from django.db.models import Prefetch, QuerySet
+from django.db.models import Case, Prefetch, QuerySet, When
 
 from kube.catalog import Catalog, CohortSpec, EntrySpec, QueueSpec, TenantSpec
 from tenants import access
@@ -123,7 +123,8 @@ def revisions(cluster: Any) -> QuerySet[Revision]:
 def members(tenant: Tenant) -> QuerySet[Membership]:
     """Return the people of a tenant, leads first."""
     rows = Membership.objects.filter(tenant=tenant, user__is_active=True).select_related("user")
-    return rows.order_by("role", "user__username")
+    leads_first = Case(When(role=access.LEAD, then=0), default=1)
+    return rows.order_by(leads_first, "role", "user__username")
 
 
 def accounts(user: access.Person) -> QuerySet[User]:

@@ -323,6 +323,12 @@ class QueueForm(WithLines):
                     if name in self.fields and name not in self.initial:
                         self.fields[name].initial = getattr(part, name)
 
+    def place_of(self, problem: Problem) -> str | None:
+        """Put an entry that was left out beside the entries."""
+        if problem.code == "GP-2210" and dict(problem.params)["kind"] == "entry":
+            return "entries"
+        return super().place_of(problem)
+
     def taken(self) -> set[str]:
         """Return the names that exist."""
         return {queue.name for _tenant, queue in self.catalog.queues()}

@@ -16,6 +16,7 @@ from django.db.models import Max
 from django.utils.translation import gettext_lazy as _
 
 from kube import catalog_json
+from kube import edits as kube_edits
 from kube.catalog import Catalog
 from kube.digest import digest
 from portal.web.errors import Refused
@@ -58,10 +59,10 @@ def commit_revision(
     """
     Cluster.objects.select_for_update().get(pk=cluster.pk)
     last = newest(cluster)
-    lost = missing(catalog_of(last), catalog) if last else []
-    if lost:
+    gone = lost(catalog_of(last), catalog) if last else []
+    if gone:
         sentence = _("This would remove %(things)s. Nothing is removed by leaving it out.")
-        raise Removal(sentence % {"things": ", ".join(lost[:5])}, details={"lost": lost})
+        raise Removal(sentence % {"things": ", ".join(gone[:5])}, details={"lost": gone})
     body = catalog_json.dump(catalog)
     revision = Revision.objects.create(
         cluster=cluster,
@@ -87,26 +88,10 @@ def commit_revision(
     return revision
 
 
-def missing(before: Catalog, after: Catalog) -> list[str]:
+def lost(before: Catalog, after: Catalog) -> list[str]:
     """Name what ``before`` has and ``after`` lacks, as "kind name"."""
-    old, new = names(before), names(after)
-    return [f"{kind} {name}" for kind, name in sorted(old - new)]
-
-
-def names(catalog: Catalog) -> set[tuple[str, str]]:
-    """Return everything in a catalog that has a name of its own."""
-    queues = [queue for _tenant, queue in catalog.queues()]
-    entries = [f"{entry.namespace}/{entry.name}" for queue in queues for entry in queue.entries]
-    lists: Iterable[tuple[str, Iterable[str]]] = (
-        ("topology", (each.name for each in catalog.topologies)),
-        ("flavor", (each.name for each in catalog.flavors)),
-        ("department", (each.name for each in catalog.cohorts)),
-        ("tenant", (each.slug for each in catalog.tenants)),
-        ("queue", (each.name for each in queues)),
-        ("entry", entries),
-        ("priority", (each.name for each in catalog.priorities)),
-    )
-    return {(kind, name) for kind, found in lists for name in found}
+    facts = [dict(problem.params) for problem in kube_edits.missing(before, after)]
+    return [f"{each['kind']} {each['name']}" for each in facts]
 
 
 @dataclass(frozen=True, slots=True)

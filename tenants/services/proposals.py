@@ -76,10 +76,11 @@ def faults(before: Catalog, after: Catalog) -> tuple[tuple[Problem, ...], tuple[
     """Return the errors and the warnings that the step from ``before`` to ``after`` brings.
 
     What was wrong already does not block a change of something else, nor a step that makes it
-    better: a pool that shrank must not keep anybody from giving devices back.
+    better: a pool that shrank must not keep anybody from giving devices back. Leaving something
+    out is not a way to remove it, also where an edit would allow it (an entry of a queue).
     """
     known = {(each.field, each.code): each for each in rules.check(before)}
-    found = rules.check(after)
+    found = (*kube_edits.missing(before, after), *rules.check(after))
     fresh = [each for each in errors(found) if _is_worse(known.get((each.field, each.code)), each)]
     return tuple(fresh), warnings(found)
 

@@ -184,7 +184,7 @@ def flavor_form(spec=CATALOG.flavors[0], **values):
 
 
 MEMORY = ["4ti", "4TI", "4TB", "4T i", "4Tib", "1.5Gi", "1e3Ki", "100m", "1n", "1Zi", "4T", "4G", "4K",
-          "4k", "9Ei", "16Ei", "9" * 30 + "Pi", "-1Gi", "١Gi", "4Gi\n", "0x1Gi"]  # fmt: skip
+          "4k", "9Ei", "16Ei", "9" * 30 + "Pi", "-1Gi", "١Gi", "4Gi\n", "0x1Gi"]  # fmt: skip  # noqa: RUF001
 CPU = ["0.0005", "1u", ".5", "5.", "1e-3", "1,5", "-1", "+1", "１", "1\n", "9" * 40]  # noqa: RUF001
 
 
@@ -281,7 +281,7 @@ RELATIONS = {
     "25 weight": (with_queue(weight="-1"), "weight", "GP-2123"),
     "25 fine weight": (with_queue(weight="0.3333"), "weight", "GP-2123"),
     "33 namespace": (
-        with_queue(entries=(EntrySpec(namespace="kube-system", name="a"),)), "namespace", "GP-2134"),
+        with_queue(entries=(EntrySpec(namespace="kube-system", name="a"), *QUEUE.entries)), "namespace", "GP-2134"),
     "36 namespace of another tenant": (
         with_queue(entries=(EntrySpec(namespace="cv", name="a"), *QUEUE.entries)), "entries", "GP-2152"),
     "42 reserved word": (PutPriority(priority=PrioritySpec(name="null", value=1)), "name", "GP-2135"),
@@ -358,6 +358,18 @@ def test_queue_form_shows_refusals_at_their_fields(people, client):
     assert {"a100/borrowing_limit", "borrow_within_cohort", "max_priority_threshold"} <= set(
         answer.context["form"].errors
     )
+
+
+def test_queue_form_keeps_its_entries(people, client):
+    client.force_login(people.dave)
+    url = "/catalog/lab/queues/nlp-train/edit"
+    shown = {field.name: field.value() for field in client.get(url).context["form"]}
+    sent = {name: "" if value is None else value for name, value in shown.items()}
+    sent |= {"entries": "nlp/other", "reason": "r", "form_key": "form-key-0123456789"}
+
+    answer = client.post(url, sent)
+
+    assert "nlp/main" in answer.context["form"].errors["entries"][0]
 
 
 # --- names --------------------------------------------------------------------------------------------

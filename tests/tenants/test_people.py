@@ -21,7 +21,7 @@ def test_adds_a_person(people):
     assert (event.actor, event.data) == (people.dave, {"username": "ivy"})
 
 
-@pytest.mark.parametrize("name", ["alice", "ALICE", "ａｌｉｃｅ"])
+@pytest.mark.parametrize("name", ["alice", "ALICE", "ａｌｉｃｅ"])  # noqa: RUF001
 def test_refuses_a_name_in_another_spelling(people, name):
     with pytest.raises(service.NameTaken):
         service.create_person(actor=people.dave, username=name, password=PASSWORD)

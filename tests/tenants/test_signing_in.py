@@ -49,7 +49,7 @@ def test_gives_a_new_session_key(client, people):
     assert client.session.session_key != before
 
 
-@pytest.mark.parametrize("username", ["ALICE", " alice ", "ＡＬＩＣＥ"])
+@pytest.mark.parametrize("username", ["ALICE", " alice ", "ＡＬＩＣＥ"])  # noqa: RUF001
 def test_takes_a_name_in_any_spelling(client, people, username):
     assert post(client, username).status_code == 302
 
