@@ -327,3 +327,52 @@ def test_shows_the_people_of_a_tenant(as_, people):
     assert "bob@example.org" not in text(as_("bob").get("/t/nlp/people/"))
     assert as_("frank").get("/t/nlp/people/").status_code == 403
     assert as_("grace").get("/t/nlp/people/").status_code == 404
+
+
+# --- the number of queries does not grow with the number of rows --------------------------------------
+
+
+def grow(people, count):
+    from dataclasses import replace
+
+    from kube.catalog import TenantSpec
+    from tenants.services.catalog import commit_revision
+
+    base = cast.catalog()
+    tenants = tuple(
+        TenantSpec(
+            slug=f"team-{n}",
+            display_name=f"Team {n}",
+            queues=(cast.queue(f"q-{n}", f"ns-{n}", 0),),
+        )
+        for n in range(count)
+    )
+    catalog = replace(base, tenants=(*base.tenants, *tenants))
+    commit_revision(cluster=people.cluster, catalog=catalog, actor=None, summary="More")
+    for n in range(count):
+        cast.person(f"person-{count}-{n}", tenant=people.nlp, role="user")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "/catalog/",
+        "/catalog/lab/",
+        "/catalog/lab/tenants/nlp/",
+        "/audit/",
+        "/people/",
+        "/t/nlp/people/",
+    ],
+)
+def test_many_rows_need_no_more_queries(as_, people, url, django_assert_num_queries):
+    from django.db import connection
+    from django.test.utils import CaptureQueriesContext
+
+    dave = as_("dave")
+    grow(people, 1)
+    with CaptureQueriesContext(connection) as few:
+        dave.get(url)
+    grow(people, 30)
+
+    with django_assert_num_queries(len(few)):
+        dave.get(url)
