@@ -85,7 +85,7 @@ def test_only_known_kinds_and_versions_go_out(kind, version):
 def test_no_object_occurs_twice():
     one = Manifest.of(BODIES["Topology"])
     problems = check_manifests([one, one])
-    assert [(each.code, each.field) for each in problems] == [("GP-2205", "Topology/racks")]
+    assert [(each.code, each.field) for each in problems] == [("GP-2205", "Topology/blocks")]
 
 
 def test_names_of_objects_are_read_carefully():
