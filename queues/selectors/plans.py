@@ -1,0 +1,50 @@
+"""A plan as its reviewer needs it: objects, refusals, conflicts, capacity before and after."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from queues.models import Plan, PlanObject
+from queues.selectors.clusters import PoolNow
+
+
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """Promises against devices for one flavor, before and after the plan."""
+
+    now: PoolNow
+    after: int
+
+    @property
+    def left(self) -> int:
+        """Give what may still be promised after the plan."""
+        return self.now.capacity - self.after
+
+    @property
+    def too_much(self) -> bool:
+        """Say whether the plan promises more than there is, and more than before."""
+        return self.left < 0 and self.after > self.now.committed
+
+
+@dataclass(frozen=True, slots=True)
+class Sorted:
+    """The objects of a plan by what a reviewer has to do with them."""
+
+    changed: list[PlanObject]
+    same: int
+    refused: list[PlanObject]
+    conflicts: list[PlanObject]
+    untried: list[PlanObject]
+
+
+def sorted_objects(plan: Plan) -> Sorted:
+    """Sort a plan's objects; one query."""
+    rows = list(plan.planned.order_by("position"))
+    tried = PlanObject.Tried
+    return Sorted(
+        changed=[row for row in rows if row.operation != PlanObject.Operation.SAME],
+        same=sum(row.operation == PlanObject.Operation.SAME for row in rows),
+        refused=[row for row in rows if row.tried == tried.REFUSED],
+        conflicts=[row for row in rows if row.tried == tried.CONFLICT],
+        untried=[row for row in rows if row.tried in (tried.NOT_YET, tried.READ_ONLY)],
+    )

@@ -1,0 +1,70 @@
+"""Requests: the list, and one request on its way into the cluster."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.db.models import Prefetch, QuerySet
+
+from queues.models import Apply, ObjectResult, Plan, PlanObject
+from tenants.models import Request, Tenant
+
+# For people, the many states are four questions: whose turn is it?
+GROUPS: dict[str, tuple[str, ...]] = {
+    "open": ("submitted", "planned", "refused", "approved", "applying", "partial", "stale", "conflict", "unknown", "stuck"),
+    "decide": ("planned",),
+    "problem": ("refused", "partial", "stale", "conflict", "unknown", "stuck"),
+    "done": ("applied",),
+    "closed": ("rejected", "withdrawn", "abandoned"),
+}  # fmt: skip
+OPEN_SHOWN = 20
+
+
+def listed(requests: QuerySet[Request]) -> QuerySet[Request]:
+    """Give requests with what one line of a list shows, without a query per line."""
+    return requests.select_related("cluster", "tenant", "author", "revision").defer(
+        "revision__catalog"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """How far one request has come."""
+
+    request: Request
+    plan: Plan | None
+    apply: Apply | None
+    results: list[ObjectResult]
+    earlier: list[Plan]
+
+
+def course(request: Request) -> Course:
+    """Give the newest plan, its decision and apply, and the plans before it."""
+    objects = Prefetch("objects", PlanObject.objects.order_by("position"))
+    plans = list(
+        Plan.objects.filter(request=request)
+        .select_related("decision__actor", "apply__revision")
+        .defer("proposed", "apply__revision__catalog")
+        .prefetch_related(objects)
+        .order_by("-created_at")
+    )
+    plan = plans[0] if plans else None
+    apply = getattr(plan, "apply", None) if plan else None
+    return Course(request, plan, apply, results_of(apply), plans[1:])
+
+
+def results_of(apply: Apply | None) -> list[ObjectResult]:
+    """Give the result of each object in the order in which they are written."""
+    if apply is None:
+        return []
+    return list(
+        ObjectResult.objects.filter(apply=apply)
+        .select_related("object")
+        .order_by("object__position")
+    )
+
+
+def open_of(tenant: Tenant) -> QuerySet[Request]:
+    """Give a tenant's open requests, newest first."""
+    rows = Request.objects.filter(tenant=tenant, state__in=GROUPS["open"])
+    return listed(rows).order_by("-created_at")[:OPEN_SHOWN]
