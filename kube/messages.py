@@ -60,6 +60,7 @@ _NAMES: Final = {
     "GP-2142": "{value} has a control or invisible character",
     "GP-2143": "too long: {length} characters, at most {limit}",
     "GP-2144": "{value} has letters with separate accents: write it in composed form (NFC)",
+    "GP-2145": "{value} mixes alphabets whose letters look alike: is this the team it seems to be?",
 }
 
 _RELATIONS: Final = {

@@ -55,6 +55,7 @@ RESERVED_WORDS: Final = frozenset(
     }
 )
 _INVISIBLE: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+_LOOKALIKES: Final = frozenset({"LATIN", "CYRILLIC", "GREEK"})
 _CONTROLS_OF_LONG_TEXT: Final = "\n\t"
 
 
@@ -162,6 +163,12 @@ def scripts(text: str) -> tuple[str, ...]:
     """Name the alphabets of the letters; more than one in one word is worth a second look."""
     names = {unicodedata.name(each, "?").split()[0] for each in text if each.isalpha()}
     return tuple(sorted(names))
+
+
+def mixed_word(text: str) -> str:
+    """Return the first word that mixes alphabets whose letters look alike, or nothing."""
+    words = (word for word in text.split() if len(_LOOKALIKES & set(scripts(word))) > 1)
+    return next(words, "")
 
 
 def suggestion(text: str, limit: int = MAX_LABEL) -> str:

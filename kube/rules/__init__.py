@@ -24,6 +24,7 @@ CHECKERS: Final[tuple[Callable[[Catalog], Iterator[Problem]], ...]] = (
     names.well_formed,
     names.used_once,
     names.default_names,
+    names.lookalikes,
     references.exists,
     references.tree,
     references.one_tenant_per_namespace,

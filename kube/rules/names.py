@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from kube import names
 from kube.catalog import Catalog, CohortSpec, FlavorSpec, TenantSpec
 from kube.catalog_json import shown_key
-from kube.problems import Problem, Refused, problem
+from kube.problems import Problem, Refused, problem, shown
 from kube.rules import fields
 
 Rule = Callable[[str], str]
@@ -48,6 +48,18 @@ def default_names(catalog: Catalog) -> Iterator[Problem]:
         if priority.name == "default":
             where = fields.named("priorities", priority.name) + ".name"
             yield problem(where, "GP-2155", "warning", kind="priority")
+
+
+def lookalikes(catalog: Catalog) -> Iterator[Problem]:
+    """Warn of names for people that could be taken for those of somebody else."""
+    shown_names = [(fields.tenant_field(each), each.display_name) for each in catalog.tenants]
+    shown_names += [
+        (fields.named("cohorts", each.name), each.display_name) for each in catalog.cohorts
+    ]
+    for field, name in shown_names:
+        word = names.mixed_word(name)
+        if word:
+            yield problem(f"{field}.display_name", "GP-2145", "warning", value=shown(word))
 
 
 def _twice(found: Iterable[tuple[str, str]]) -> Iterator[Problem]:

@@ -239,6 +239,21 @@ def test_names_the_alphabets_of_a_text():
     assert names.scripts("te\u0430m 1") == ("CYRILLIC", "LATIN")
 
 
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("The te\u0430m", "te\u0430m"),
+        ("\u0391lpha", "\u0391lpha"),
+        ("Команда Team", ""),
+        ("GPU团队", ""),
+        ("ひらがなカタカナ漢字", ""),
+        ("", ""),
+    ],
+)
+def test_finds_words_that_mix_alphabets_which_look_alike(text, word):
+    assert names.mixed_word(text) == word
+
+
 def test_suggests_nothing_where_nothing_is_left():
     assert names.suggestion("123 !!") == ""
 

@@ -220,6 +220,18 @@ def test_warns_of_names_that_catch_every_job():
     assert errors(check(made)) == ()
 
 
+def test_warns_of_names_that_look_like_another():
+    made = catalog(
+        cohorts=(CohortSpec(name="research", display_name="Rese\u0430rch"),),
+        tenants=(replace(tenant(), display_name="The te\u0430m"),),
+    )
+    assert found(made) == [
+        ("GP-2145", "tenants[nlp].display_name"),
+        ("GP-2145", "cohorts[research].display_name"),
+    ]
+    assert errors(check(made)) == ()
+
+
 # References
 
 
