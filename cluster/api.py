@@ -77,6 +77,16 @@ class Api:
         self, method: str, path: str, body: object = None, content: str = "application/json"
     ) -> tuple[int, bytes]:
         """Send one request and return the status with the body as it came."""
+        kept = getattr(self._local, "connection", None) is not None
+        try:
+            return self._send(method, path, body, content)
+        except (ConnectionError, ssl.SSLEOFError, http.client.BadStatusLine):
+            if not kept:
+                raise
+            # The kept connection has ended with an earlier API server; a new one may serve.
+            return self._send(method, path, body, content)
+
+    def _send(self, method: str, path: str, body: object, content: str) -> tuple[int, bytes]:
         sent = None if body is None else json.dumps(body).encode()
         connection = self._connection()
         try:

@@ -50,8 +50,10 @@ class Instance:
         self.layout = processes.Layout(self.data, chosen, binaries)
         self._configure()
         commands = processes.commands(self.layout, settings.compaction, settings.kueue.log_level)
-        self.supervisor = sup.Supervisor(self.data, commands, settings.parent)
         self.api = Api(chosen["kube-apiserver"], self.layout.pki)
+        self.supervisor = sup.Supervisor(
+            self.data, commands, settings.parent, {"kwok": self._free_nodes}
+        )
 
     def _configure(self) -> None:
         layout = self.layout
@@ -66,6 +68,12 @@ class Instance:
         kueue.write_config(
             layout.conf / "kueue.yaml", kueue.config(layout.ports, folder, self.settings.kueue)
         )
+
+    def _free_nodes(self) -> None:
+        """Take the nodes from a kwok that is gone: a new one waits 40 s for its leases to end."""
+        api = Api(self.layout.ports["kube-apiserver"], self.layout.pki, timeout=2)
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            api.raw("DELETE", "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases")
 
     def _take(self, name: str, action: Callable[[], Any]) -> None:
         self.step, begun = name, time.monotonic()

@@ -71,6 +71,7 @@ class Supervisor:
     data: Path
     commands: dict[str, list[str]]
     parent: int | None = None
+    before: dict[str, Callable[[], None]] = field(default_factory=dict)
     children: dict[str, Child] = field(default_factory=dict)
     wishes: queue.SimpleQueue[Wish] = field(default_factory=queue.SimpleQueue)
     ending: bool = False
@@ -124,6 +125,8 @@ class Supervisor:
         child.process.send_signal(number)
 
     def _spawn(self, child: Child) -> None:
+        if child.name in self.before:
+            self.before[child.name]()
         launcher = [sys.executable, "-I", "-S", str(paths.CHILD), str(os.getpid())]
         with _open_log(self.data / "logs" / f"{child.name}.log") as log:
             child.process = subprocess.Popen(

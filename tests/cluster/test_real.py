@@ -19,7 +19,8 @@ from cluster.api import ApiError
 from cluster.paths import PINS
 from cluster.processes import ORDER
 
-pytestmark = [pytest.mark.real, pytest.mark.fault]
+# One worker runs them all: they share an instance, and a second one would double the load.
+pytestmark = [pytest.mark.real, pytest.mark.fault, pytest.mark.xdist_group("own-cluster")]
 
 CHECKOUT = PINS.parent.parent
 
@@ -108,6 +109,17 @@ def job_of(cluster, name):
     return cluster.api.get(f"/apis/batch/v1/namespaces/default/jobs/{name}")
 
 
+def finished(cluster, name, seconds=40):
+    """Wait for the end of a job; where it does not come, say what the cluster thinks of it."""
+    try:
+        return until(lambda: job_of(cluster, name)["status"].get("completionTime"), seconds)
+    except AssertionError:
+        kinds = "workloads,pods,jobs,nodes"
+        state = cluster.kubectl("get", kinds, "-o", "wide")
+        told = cluster.kubectl("get", "events", "--sort-by=.lastTimestamp")
+        raise AssertionError(f"{name} has not ended\n{state}\n{told}") from None
+
+
 def test_everything_runs_and_says_so(running):
     status = running.status()
     assert status["ready"]
@@ -192,7 +204,7 @@ def test_nodes_are_changed_and_the_same_again_changes_nothing(running):
 
 def test_a_job_runs_as_long_as_it_was_told(running, queues):
     running.submit(JobSpec("short", "default", "gpu", gpus=8, pods=2, seconds=6))
-    done = until(lambda: job_of(running, "short")["status"].get("completionTime"), 40)
+    done = finished(running, "short")
     pods = running.api.get("/api/v1/namespaces/default/pods?labelSelector=job-name=short")["items"]
     assert {pod["spec"]["nodeName"] for pod in pods} <= {f"gpu-{n}" for n in range(1, 5)}
     begun = min(pod["status"]["startTime"] for pod in pods)
@@ -215,7 +227,7 @@ def test_what_does_not_fit_waits_and_is_visible(running, queues):
 
     until(waiting, 10)
     running.kubectl("delete", "job", "big")
-    until(lambda: job_of(running, "late")["status"].get("completionTime"), 30)
+    finished(running, "late")
 
 
 def test_a_stopped_process_stays_stopped_and_is_missed(running):
@@ -305,7 +317,7 @@ def test_killed_with_all_its_children_and_up_again_with_its_data(running, queues
     assert again.ports == running.ports
     assert seconds < 25
     again.submit(JobSpec("after", "default", "gpu", gpus=1, seconds=1))
-    until(lambda: job_of(again, "after")["status"].get("completionTime"), 30)
+    finished(again, "after")
 
 
 def test_killed_with_the_process_it_belongs_to(tmp_path):
