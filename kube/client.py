@@ -316,7 +316,7 @@ class ClusterClient:
         found = answer.json()
         if not isinstance(found, dict):
             msg = "the cluster's answer is not an object"
-            raise errors.Protocol(msg, status=answer.status)
+            raise errors.Protocol(msg, status=answer.status, outcome_unknown=answer.wrote)
         return found
 
 

@@ -50,11 +50,12 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A successful answer: its raw bytes and what the headers say."""
+    """A successful answer: its raw bytes, what the headers say, whether it was to a write."""
 
     status: int
     headers: Mapping[str, str]
     body: bytes
+    wrote: bool = False
 
     def json(self) -> Any:
         """Return the decoded body."""
@@ -62,7 +63,7 @@ class Answer:
             return orjson.loads(self.body)
         except orjson.JSONDecodeError:
             msg = "the cluster's answer is not JSON"
-            raise errors.Protocol(msg, status=self.status) from None
+            raise errors.Protocol(msg, status=self.status, outcome_unknown=self.wrote) from None
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -106,7 +107,7 @@ class Transport:
             body = self._read(response, request, limit, deadline)
         finally:
             response.release_conn()
-        return Answer(response.status, response.headers, body)
+        return Answer(response.status, response.headers, body, request.writes)
 
     def stream(self, request: Request, *, read: float) -> urllib3.BaseHTTPResponse:
         """Open a long answer; silence longer than ``read`` seconds ends it with an error."""
