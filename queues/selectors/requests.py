@@ -40,7 +40,7 @@ class Course:
 
 def course(request: Request) -> Course:
     """Give the newest plan, its decision and apply, and the plans before it."""
-    objects = Prefetch("objects", PlanObject.objects.order_by("position"))
+    objects = Prefetch("planned", PlanObject.objects.order_by("position"))
     plans = list(
         Plan.objects.filter(request=request)
         .select_related("decision__actor", "apply__revision")

@@ -1,0 +1,1 @@
+"""Pages that join intent and effect."""
