@@ -82,17 +82,18 @@ def tests(arguments: list[str]) -> bool:
     workers = ["-n", str(WORKERS), "--dist", "loadgroup"]
     good = tool("coverage", "run", "-m", "pytest", *workers, *arguments)
     tool("coverage", "combine", "--quiet")
-    return (report() or bool(arguments)) and good
+    if not arguments:
+        report()
+    return good
 
 
-def report() -> bool:
+def report() -> None:
     """Print the coverage of each package in one line, and keep the details as HTML."""
     tool("coverage", "html", "--quiet", "--directory", "build/coverage/html")
     for package in present(PACKAGES):
         command = (str(BIN / "coverage"), "report", "--format=total", f"--include={package}/*")
         total = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
         print(f"  coverage of {package:8} {total.stdout.strip() or 'none'} %")
-    return True
 
 
 def lint_steps() -> dict[str, Callable[[], bool]]:
