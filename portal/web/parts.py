@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 Number: TypeAlias = int | float | Decimal
 StepState: TypeAlias = Literal["done", "now", "todo", "failed"]
@@ -50,8 +50,8 @@ class Change:
 
     object: str
     path: str
-    before: object = None
-    after: object = None
+    before: Any = None
+    after: Any = None
     kind: str = "~"
     effect: str = ""
     raw: str = ""

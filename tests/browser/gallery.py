@@ -6,12 +6,18 @@ from types import SimpleNamespace
 from django import forms
 from django.contrib.messages import constants
 from django.contrib.messages.storage.base import Message
+from django.http import HttpResponse
+from django.urls import path
 from django.utils import timezone
 
 from portal.web.parts import Change, Impact, MeterLine, Moment, Step
 from portal.web.states import STATES
 from portal.web.templatetags.svg import Sample
 
+urlpatterns = [
+    path("logout/", lambda request: HttpResponse(), name="logout"),
+    path("language/", lambda request: HttpResponse(), name="set_language"),
+]
 TB = 1024**4
 H100 = "H100 SXM 80 GB"
 YAML = """apiVersion: kueue.x-k8s.io/v1beta2
@@ -148,7 +154,7 @@ def context():
         "ladder_notes": {"routing": "queue nlp-research-train", "order": "third of 11"},
         "moments": [
             Moment(now - timedelta(hours=5), "Submitted", "submitted"),
-            Moment(now - timedelta(hours=4), "Running on 16 × H100", "running"),
+            Moment(now - timedelta(hours=4), "Running on 16 GPUs", "running"),
             Moment(
                 now - timedelta(hours=2),
                 "Preempted",

@@ -199,7 +199,7 @@ def gpus(value: object) -> str:
 
 def is_resource(unit: str) -> bool:
     """Tell a resource name, whose amounts carry their own unit, from a word for a unit."""
-    return "/" in unit or unit.lower() in {"cpu", "memory", "ephemeral-storage", "bytes"}
+    return "/" in unit or unit in {"cpu", "memory", "ephemeral-storage", "bytes"}
 
 
 @register.filter
@@ -213,12 +213,11 @@ def quantity(value: object, resource: str = "") -> str:
     number = _decimal(value)
     if number is None:
         return DASH
-    name = resource.lower()
-    if name in {"memory", "ephemeral-storage", "bytes"}:
+    if resource in {"memory", "ephemeral-storage", "bytes"}:
         return _bytes(number)
-    if name == "cpu":
+    if resource == "cpu":
         return _("%(n)s CPU") % {"n": plain(number / 1000)}
-    if name in {"gpu", "gpus"} or "/" in name:
+    if resource.lower() in {"gpu", "gpus"} or "/" in resource:
         return gpus(number)
     return plain(number)
 
@@ -226,7 +225,7 @@ def quantity(value: object, resource: str = "") -> str:
 def _bytes(number: Decimal) -> str:
     for unit, size in BINARY:
         if abs(number) >= size:
-            return f"{plain(number / size, 1)} {unit}B"
+            return f"{plain(number / size)} {unit}B"
     return f"{plain(number, 0)} B"
 
 

@@ -111,14 +111,18 @@ def words(line: MeterLine, parts: Shares) -> list[str]:
         said.append(_("%(n)s over quota") % {"n": say(parts.over)})
     if line.borrowing_limit is None:
         said.append(_("may borrow what is free"))
-    else:
+    elif line.borrowing_limit:
         said.append(_("may borrow %(n)s") % {"n": say(line.borrowing_limit)})
-    if line.borrowable_now is not None:
+    else:
+        said.append(_("may not borrow"))
+    if line.borrowable_now is not None and line.borrowing_limit != 0:
         said.append(_("%(n)s free to borrow now") % {"n": say(line.borrowable_now)})
     if line.lending_limit is None:
         said.append(_("lends all that is idle"))
-    else:
+    elif line.lending_limit:
         said.append(_("lends up to %(n)s") % {"n": say(line.lending_limit)})
+    else:
+        said.append(_("lends nothing"))
     if line.lent:
         said.append(_("%(n)s lent now") % {"n": say(line.lent)})
     return said
