@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from kube import quantity
 from kube.catalog import CPU, MEMORY
@@ -48,7 +48,8 @@ class GroupNames:
         by_resource: dict[str, str] = {}
         by_flavor: dict[str, str] = {}
         spec = body.get("spec")
-        for group in _groups(spec.get("resourceGroups") if isinstance(spec, Mapping) else None):
+        found = spec.get("resourceGroups") if isinstance(spec, Mapping) else None
+        for group in found if well_shaped(found) else ():
             name = _own_name(group)
             by_resource.update(dict.fromkeys(group["coveredResources"], name))
             by_flavor.update({each["name"]: name for each in group["flavors"]})
@@ -79,6 +80,11 @@ def leaves(body: Mapping[str, Any], names: GroupNames) -> Leaves:
     return found
 
 
+def well_shaped(groups: Any) -> TypeGuard[list[Mapping[str, Any]]]:
+    """Tell whether resource groups have the shape of the API; foreign input may have any other."""
+    return bool(groups) and _is_list_of_objects(groups) and all(_is_group(each) for each in groups)
+
+
 def step(path: str, key: str) -> str:
     """Go one key deeper; keys that are no plain words stand in brackets."""
     if not _PLAIN_KEY.fullmatch(key):
@@ -89,8 +95,8 @@ def step(path: str, key: str) -> str:
 def _walk(path: str, value: Any, names: GroupNames) -> Iterator[tuple[str, Leaf]]:
     if value is None:
         return
-    if path == GROUPS and _groups(value) and len(_groups(value)) == len(value):
-        yield from _group_leaves(_groups(value), names)
+    if path == GROUPS and well_shaped(value):
+        yield from _group_leaves(value, names)
     elif path == "spec.levels" and _is_list_of_objects(value):
         yield path, _same([each.get("nodeLabel") for each in value])
     elif path in _SETS and _is_list_of_objects(value):
@@ -172,13 +178,6 @@ def _unused(name: str, used: set[str]) -> str:
         candidate = f"{name}#{number}"
     used.add(candidate)
     return candidate
-
-
-def _groups(value: Any) -> list[Mapping[str, Any]]:
-    """Return the groups that have the shape of the API; foreign input may have any other."""
-    if not _is_list_of_objects(value):
-        return []
-    return [each for each in value if _is_group(each)]
 
 
 def _is_group(group: Mapping[str, Any]) -> bool:

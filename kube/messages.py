@@ -125,6 +125,7 @@ _OBJECTS: Final = {
     "GP-2203": "{field} must be written, or a change by somebody else would stay",
     "GP-2204": "spec must not be empty: a later apply would send null",
     "GP-2205": "the object {name} occurs twice",
+    "GP-2206": "these are no resource groups with coveredResources, flavors and their resources",
 }
 
 _EDITS: Final = {

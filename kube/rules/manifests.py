@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
+from kube.leaves import well_shaped
 from kube.manifest import Manifest
 from kube.problems import Problem, problem
 
@@ -80,11 +81,16 @@ def _local_queue(ref: str, body: Mapping[str, Any]) -> Iterator[Problem]:
 
 
 def _groups(ref: str, spec: Mapping[str, Any]) -> Iterator[Problem]:
-    for group in spec.get("resourceGroups") or ():
-        for flavor in group.get("flavors") or ():
-            listed = [each.get("name") for each in flavor.get("resources") or ()]
-            if listed != group.get("coveredResources"):
-                where = f"{ref}: spec.resourceGroups.flavors[{flavor.get('name')}]"
+    groups = spec.get("resourceGroups")
+    if groups is None:
+        return
+    if not well_shaped(groups):
+        yield problem(f"{ref}: spec.resourceGroups", "GP-2206")
+        return
+    for group in groups:
+        for flavor in group["flavors"]:
+            if [each["name"] for each in flavor["resources"]] != group["coveredResources"]:
+                where = f"{ref}: spec.resourceGroups.flavors[{flavor['name']}]"
                 yield problem(where, "GP-2202")
 
 

@@ -56,6 +56,16 @@ def test_every_flavor_lists_all_covered_resources_in_order(kind):
     assert changed(kind, resourceGroups=groups) == ["GP-2202"]
 
 
+@pytest.mark.parametrize("groups", ["x", 5, [], {}, [None], [{"coveredResources": ["cpu"]}]])
+@pytest.mark.parametrize("kind", ["ClusterQueue", "Cohort"])
+def test_groups_have_the_shape_of_the_api(kind, groups):
+    assert changed(kind, resourceGroups=groups) == ["GP-2206"]
+
+
+def test_an_object_without_groups_has_nothing_to_check_in_them():
+    assert changed("Cohort", resourceGroups=None) == []
+
+
 def test_a_cohort_has_a_spec():
     body = {**BODIES["Cohort"], "spec": {}}
     assert [each.code for each in check_manifest(Manifest.of(body))] == ["GP-2204"]
