@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from django.db.models import (
     Case,
@@ -11,13 +12,15 @@ from django.db.models import (
     F,
     IntegerField,
     OuterRef,
+    Q,
     QuerySet,
     Value,
     When,
 )
 from django.db.models.functions import Coalesce
 
-from queues.models import Workload
+from queues.models import ObservedObject, Workload
+from queues.selectors.room import amount
 from tenants.models import Entry, Queue, Tenant
 
 # What needs eyes first: what moves, then what waits, then what runs, then the rest.
@@ -59,3 +62,40 @@ def waiting(jobs: QuerySet[Workload]) -> QuerySet[Workload]:
     """Give the waiting jobs, those in front first."""
     rows = jobs.filter(state__in=("waiting", "stopping"))
     return rows.order_by(F("position").asc(nulls_last=True), "created_at", "pk")
+
+
+def quotas(jobs: Iterable[Workload]) -> dict[tuple[int, str, str, str], tuple[int, int]]:
+    """Give (held, promised) of each line of the jobs' queues as the cluster has it; one query."""
+    named = {(job.cluster_id, job.queue) for job in jobs if job.queue}
+    rows = ObservedObject.objects.filter(
+        kind="ClusterQueue",
+        cluster_id__in={cluster for cluster, _name in named},
+        name__in={name for _cluster, name in named},
+    )
+    found: dict[tuple[int, str, str, str], tuple[int, int]] = {}
+    for row in rows.only("cluster_id", "name", "body"):
+        held = dict(_lines((row.body.get("status") or {}).get("flavorsReservation"), "total"))
+        for group in (row.body.get("spec") or {}).get("resourceGroups") or ():
+            for key, nominal in _lines(group.get("flavors"), "nominalQuota"):
+                found[row.cluster_id, row.name, *key] = (held.get(key, 0), nominal)
+    return found
+
+
+def _lines(flavors: Any, name: str) -> Iterable[tuple[tuple[str, str], int]]:
+    for flavor in flavors or ():
+        for resource in flavor.get("resources") or ():
+            key = (str(flavor["name"]), str(resource["name"]))
+            yield key, amount(key[1], resource.get(name, 0))
+
+
+def foreign(words: Iterable[str], tenants: QuerySet[Tenant]) -> frozenset[str]:
+    """Find which of these words name jobs, queues or namespaces of others; two queries."""
+    asked = set(words)
+    mine = Entry.objects.filter(queue__tenant__in=tenants)
+    own = mine.filter(cluster=OuterRef("cluster"), namespace=OuterRef("namespace"))
+    jobs = Workload.objects.filter(~Exists(own)).filter(Q(name__in=asked) | Q(job_name__in=asked))
+    found = {word for pair in jobs.values_list("name", "job_name") for word in pair}
+    others = Queue.objects.exclude(tenant__in=tenants)
+    queues = others.filter(Q(name__in=asked) | Q(entries__namespace__in=asked))
+    found |= {word for pair in queues.values_list("name", "entries__namespace") for word in pair}
+    return frozenset(asked & found)

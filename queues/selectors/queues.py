@@ -38,6 +38,12 @@ class Standing:
     totals: dict[str, Others] = field(default_factory=dict)
     cut: bool = False
 
+    @property
+    def named(self) -> list[Workload]:
+        """Give the jobs that the viewer sees by name."""
+        pending = [row for row in self.pending if isinstance(row, Workload)]
+        return [*self.running, *pending, *self.preempted]
+
 
 def standing(queue: Queue, tenants: QuerySet[Tenant], *, sees_all: bool) -> Standing:
     """Give the lists of one queue for a viewer who may see the jobs of ``tenants``."""

@@ -12,7 +12,8 @@ from queues import sentences
 from queues.filters import JobFilter
 from queues.selectors import jobs as select
 from queues.selectors.freshness import JOBS, freshness
-from queues.views.answers import generation
+from queues.views import reading
+from queues.views.answers import generation, oldest
 from tenants import access
 from tenants.models import Tenant
 
@@ -35,12 +36,13 @@ def jobs(request: HttpRequest) -> HttpResponse:
     request.visible_tenants = tenants  # type: ignore[attr-defined]
     found = JobFilter(request.GET, select.of_tenants(tenants), request=request)
     rows = keyset(select.ranked(found.qs), request.GET, ORDERS)
-    shown = sentences.shown(rows.rows, select.owners(rows.rows))
+    viewer = reading.viewer(rows.rows, tenants, sees_all=bool(held.platform))
+    shown = sentences.shown(rows.rows, select.owners(rows.rows), viewer)
     numbers = select.counts(select.of_tenants(tenants))
     ages = freshness({job.cluster_id for job in rows}, JOBS)
     context = {
         "rows": rows, "jobs": shown, "filter": found, "counts": numbers, "all": not own,
-        "ages": ages, "tenants": tenants,
+        "ages": oldest(ages), "filtered": any(request.GET.get(name) for name in found.filters),
     }  # fmt: skip
-    stamp = generation([row.stamp for row in shown], numbers, *sorted(ages), ages=None)
+    stamp = generation([row.stamp for row in shown], numbers, ages=oldest(ages))
     return page(request, "queues/jobs.html", context, partial="list", seen=stamp)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from portal.web.pages import page
@@ -11,7 +12,7 @@ from queues import sentences
 from queues.selectors.freshness import freshness
 from queues.selectors.queues import standing
 from queues.selectors.tenants import queues_now
-from queues.views import meters
+from queues.views import meters, reading
 from queues.views.answers import generation, oldest
 from tenants import access
 from tenants.models import Tenant
@@ -24,16 +25,19 @@ def queue(request: HttpRequest, cluster: str, name: str) -> HttpResponse:
     row = access.queue(request.user, cluster, name)
     held = access.rights(request.user)
     mine = held.tenant_ids(frozenset({access.USER, access.LEAD}))
-    lists = standing(row, Tenant.objects.filter(pk__in=mine), sees_all=bool(held.platform))
+    tenants = Tenant.objects.filter(pk__in=mine)
+    lists = standing(row, tenants, sees_all=bool(held.platform))
+    viewer = reading.viewer(lists.named, tenants, sees_all=bool(held.platform))
     ages = freshness([row.cluster_id])
     shown = meters.shown(queues_now([row])[0], ages)
     owners = {(row.cluster_id, row.name): row}
     context = {
         "queue": row, "shown": shown, "lists": lists, "ages": oldest(ages),
-        "running": sentences.shown(lists.running, owners),
-        "pending": sentences.lines(lists.pending, owners),
-        "preempted": sentences.shown(lists.preempted, owners),
+        "running": sentences.shown(lists.running, owners, viewer),
+        "pending": sentences.lines(lists.pending, owners, viewer),
+        "preempted": sentences.shown(lists.preempted, owners, viewer),
         "may_ask": access.can(request.user, "request.create", row.tenant),
+        "crumbs": [{"label": str(row.tenant), "url": reverse("tenant", args=[row.tenant.slug])}],
     }  # fmt: skip
     jobs = [each.stamp for each in [*context["running"], *context["pending"]]]
     stamp = generation(shown.stamp, jobs, lists.totals, ages=oldest(ages))

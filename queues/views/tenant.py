@@ -12,7 +12,7 @@ from queues.selectors import jobs as select
 from queues.selectors.freshness import freshness
 from queues.selectors.requests import open_of
 from queues.selectors.tenants import tenant_queues
-from queues.views import meters
+from queues.views import meters, reading
 from queues.views.answers import generation, oldest
 from tenants import access
 from tenants.models import Tenant
@@ -29,12 +29,15 @@ def tenant(request: HttpRequest, slug: str) -> HttpResponse:
     ages = freshness(each.queue.cluster_id for each in queues)
     sees_jobs = access.can(request.user, "tenant.jobs", row)
     jobs = select.of_tenants(Tenant.objects.filter(pk=row.pk)) if sees_jobs else None
+    tenants = Tenant.objects.filter(pk=row.pk)
     waiting = list(select.waiting(jobs)[:WAITING_SHOWN]) if jobs is not None else []
+    viewer = reading.viewer(waiting, tenants, sees_all=bool(access.rights(request.user).platform))
     context = {
         "tenant": row, "queues": [meters.shown(each, ages) for each in queues],
-        "jobs": sentences.shown(waiting, select.owners(waiting)), "sees_jobs": sees_jobs,
+        "jobs": sentences.shown(waiting, select.owners(waiting), viewer), "sees_jobs": sees_jobs,
         "counts": select.counts(jobs) if jobs is not None else {},
         "requests": list(open_of(row)), "ages": oldest(ages),
+        "sees_people": access.can(request.user, "tenant.people", row),
         "may_ask": access.can(request.user, "request.create", row),
     }  # fmt: skip
     stamp = generation(

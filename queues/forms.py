@@ -1,0 +1,113 @@
+"""The form that connects a cluster: two kubeconfigs, read strictly, each refusal at its field."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext_lazy as _
+
+from kube import names
+from kube.connection import Connection
+from kube.credentials import MAX_TEXT, KubeconfigRefused, read_kubeconfig
+from kube.problems import Refused as BadName
+from tenants.forms.fields import LineField, StrictField, StrictForm
+from tenants.models import Cluster
+from tenants.sentences import capital
+
+# What the service calls its fields, and where the person who fills in the form finds them.
+PLACES = {
+    "server": "reader", "ca_pem": "reader", "reader_token": "reader", "applier_token": "applier",
+    "slug": "slug", "display_name": "display_name",
+}  # fmt: skip
+HELP = {
+    "reader": _("The kubeconfig of gpuportal-reader: it may read, and nothing else."),
+    "applier": _("The kubeconfig of gpuportal-applier: it may write what the portal owns."),
+}
+
+
+class KubeconfigField(forms.CharField):
+    """A pasted kubeconfig, of which only server, CA and token are kept."""
+
+    def __init__(self, *, label: Any, help_text: Any) -> None:
+        """Show a plain text area that no browser corrects or remembers."""
+        attrs = {"rows": 6, "spellcheck": "false", "autocomplete": "off", "class": "mono"}
+        super().__init__(
+            label=label, help_text=help_text, required=False, max_length=MAX_TEXT,
+            widget=forms.Textarea(attrs=attrs),
+        )  # fmt: skip
+
+
+class ConnectForm(StrictForm):
+    """A cluster's name and the portal's two identities there."""
+
+    slug = StrictField(
+        label=_("Short name"), max_length=40,
+        help_text=_("Part of addresses: small letters, digits and hyphens."),
+    )  # fmt: skip
+    display_name = LineField(label=_("Display name"), max_length=200)
+    reader = KubeconfigField(label=_("Kubeconfig to read with"), help_text=HELP["reader"])
+    reader_file = forms.FileField(label=_("or as a file"), required=False)
+    applier = KubeconfigField(label=_("Kubeconfig to write with"), help_text=HELP["applier"])
+    applier_file = forms.FileField(label=_("or as a file"), required=False)
+
+    def clean_slug(self) -> str:
+        """Refuse a name that could not be part of an address, or is taken."""
+        slug = str(self.cleaned_data["slug"])
+        try:
+            names.not_reserved_word(names.slug(slug))
+        except BadName:
+            raise ValidationError(
+                _("Small letters, digits and hyphens; no reserved word.")
+            ) from None
+        if slug == "register" or Cluster.objects.filter(slug=slug).exists():
+            raise ValidationError(_("There is a cluster of this name already."))
+        return slug
+
+    def clean(self) -> dict[str, Any]:
+        """Read both kubeconfigs; they must lead to the same cluster."""
+        data = dict(super().clean() or {})
+        found = {each: self._read(each) for each in ("reader", "applier")}
+        reader, applier = found["reader"], found["applier"]
+        if reader and applier and reader.server != applier.server:
+            self.add_error(
+                "applier", _("This leads to another server than the kubeconfig to read with.")
+            )
+        elif reader and applier and reader.token == applier.token:
+            self.add_error(
+                "applier", _("This is the identity to read with; writing needs its own.")
+            )
+        return data | found
+
+    def _read(self, name: str) -> Connection | None:
+        file = self.files.get(f"{name}_file")
+        text: str | bytes = file.read(MAX_TEXT + 1) if file else self.cleaned_data.get(name, "")
+        if not text.strip():
+            if name not in self.errors:
+                self.add_error(name, _("Paste a kubeconfig, or choose a file."))
+            return None
+        try:
+            found = read_kubeconfig(text)
+        except KubeconfigRefused as refusal:
+            self.add_error(name, capital(refusal.message))
+            return None
+        if not found.token:
+            self.add_error(
+                name,
+                _("This holds a client certificate; the portal needs a token that it can renew."),
+            )
+            return None
+        return found
+
+    def facts(self) -> dict[str, str]:
+        """Give what the service stores."""
+        reader, applier = self.cleaned_data["reader"], self.cleaned_data["applier"]
+        return {
+            "slug": self.cleaned_data["slug"],
+            "display_name": self.cleaned_data["display_name"],
+            "server": reader.server,
+            "ca_pem": reader.ca_pem,
+            "reader_token": reader.token,
+            "applier_token": applier.token,
+        }

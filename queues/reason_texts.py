@@ -1,0 +1,278 @@
+"""What each reason reads as, as a table: one code, one or more templates.
+
+The first template whose every value is known is used, so the fullest comes first and the last
+one needs nothing that could be missing. Values appear in bold; a template holds no markup.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+Texts = tuple[str | Promise, ...]
+
+RUNNING: Final[Mapping[str, Texts]] = {
+    "running": (_("Runs on {holds}."), _("Runs.")),
+    "orphaned": (_("Holds its place, but no job owns it any more. It must be removed by hand."),),
+    "node_unhealthy": (_("Runs, but a machine is not well: {nodes}."), _("Runs, but a machine is not well.")),
+    "pods_recovering": (_("Ran, and waits for one of its pods to come back."),),
+    "pods_starting": (_("Has its place; the pods are being started."),),
+    "no_pods_yet": (_("Has its place; its pods were not made yet."),),
+    "container_starting": (
+        _("The containers start: {waiting} of {pods} pods are not ready."),
+        _("The containers start."),
+    ),
+    "container_waiting": (
+        _("{waiting} of {pods} pods wait to be started again after a fault."),
+        _("Pods wait to be started again after a fault."),
+    ),
+    "image": (
+        _("The image cannot be fetched for {waiting} of {pods} pods."),
+        _("The image of the job cannot be fetched."),
+    ),
+    "unschedulable": (
+        _("Has its quota, but no machine takes {waiting} of {pods} pods."),
+        _("Has its quota, but no machine takes the pods."),
+    ),
+    "pod_gated": (
+        _("{waiting} of {pods} pods are held back until a machine is chosen."),
+        _("The pods are held back until a machine is chosen."),
+    ),
+}
+
+ENDED: Final[Mapping[str, Texts]] = {
+    "succeeded": (_("Done."),),
+    "failed": (_("Ended with an error."),),
+    "ended": (_("Ended."),),
+    "out_of_sync": (_("The job was changed, so that its old place in the queue ended."),),
+    "failed_to_start": (_("Could not be started."),),
+    "replaced": (_("Replaced by a larger or smaller version of itself."),),
+    "owner_gone": (_("The job it belonged to is gone."),),
+    "deleted": (_("Is being removed."),),
+    "deactivated": (_("Was switched off. It waits for somebody to switch it on again."),),
+    "too_many_retries": (_("Was switched off: it was started again too often."),),
+    "time_limit": (_("Was switched off: it ran for as long as it may."),),
+}
+
+STOPPED: Final[Mapping[str, Texts]] = {
+    "evicted": (_("Is being stopped by the cluster."),),
+    "queue_drained": (_("Stopped, because its queue was emptied."),),
+    "entry_drained": (_("Stopped, because its entry was emptied."),),
+    "pods_ready_timeout": (
+        _("Its pods were not ready in time. It may try again at {requeue_at}."),
+        _("Its pods were not ready in time, so it gave its place back."),
+    ),
+    "node_failed": (
+        _("A machine failed ({nodes}) and no other could take its place."),
+        _("A machine failed, and the job gave its place back."),
+    ),
+    "flavor_migration": (_("Moves to another kind of machine."),),
+    "preempted": (
+        _("Lost its place {preempted_because}."),
+        _("Lost its place {why}."),
+        _("Lost its place to another job."),
+    ),
+}
+
+ROUTING: Final[Mapping[str, Texts]] = {
+    "entry_terminating": (_("Its entry {entry} is being removed."), _("Its entry is being removed.")),
+    "entry_missing": (
+        _("There is no entry {entry} in its namespace."),
+        _("Its entry does not exist in this namespace."),
+    ),
+    "entry_stopped": (
+        _("Its entry {entry} is held; jobs wait until it is opened."),
+        _("Its entry is held; jobs wait until it is opened."),
+    ),
+    "entry_without_queue": (_("Its entry leads to no queue."),),
+    "queue_missing": (
+        _("Its entry leads to the queue {queue}, which does not exist."),
+        _("Its entry leads to a queue that does not exist."),
+    ),
+    "queue_terminating": (_("The queue {queue} is being removed."), _("Its queue is being removed.")),
+    "queue_stopped": (
+        _("The queue {queue} is held; jobs wait until it is opened."),
+        _("Its queue is held; jobs wait until it is opened."),
+    ),
+    "queue_inactive": (_("The queue {queue} is out of order."), _("Its queue is out of order.")),
+    "queue_flavor_missing": (
+        _("The queue {queue} names a flavor that the cluster does not have."),
+        _("Its queue names a flavor that the cluster does not have."),
+    ),
+    "queue_check_missing": (
+        _("The queue {queue} asks for an admission check that does not exist."),
+        _("Its queue asks for an admission check that does not exist."),
+    ),
+    "queue_check_inactive": (
+        _("An admission check of the queue {queue} is out of order."),
+        _("An admission check of its queue is out of order."),
+    ),
+    "queue_topology_missing": (
+        _("The queue {queue} names a topology that the cluster does not have."),
+        _("Its queue names a topology that the cluster does not have."),
+    ),
+    "cohort_cycle": (
+        _("The departments above the queue {queue} form a circle."),
+        _("The departments above its queue form a circle."),
+    ),
+    "flavor_missing": (
+        _("The flavor {flavor} does not exist in the cluster."),
+        _("A flavor of its queue does not exist in the cluster."),
+    ),
+    "namespace_mismatch": (_("Its queue does not take jobs from this namespace."),),
+    "namespace_unknown": (_("The cluster cannot read its namespace right now."),),
+}
+
+REQUEST: Final[Mapping[str, Texts]] = {
+    "resource_not_covered": (
+        _("Asks for {resource}, of which its queue has no quota at all."),
+        _("Asks for something of which its queue has no quota at all."),
+    ),
+    "selector_mismatch": (
+        _("Its own node selector does not fit the flavor {flavor}."),
+        _("Its own node selector fits no flavor of the queue."),
+    ),
+    "untolerated_taint": (
+        _("Machines of the flavor {flavor} carry the taint {taint}, which the job does not tolerate."),
+        _("The machines carry a taint that the job does not tolerate."),
+    ),
+    "requests_above_limits": (
+        _("Asks for more than its own limit allows ({field})."),
+        _("Asks for more than its own limit allows."),
+    ),
+    "limit_range": (
+        _("Asks for more or less than a job in this namespace may ({field})."),
+        _("Asks for more or less than a job in this namespace may."),
+    ),
+    "resources_invalid": (_("What it asks for cannot be read as written."),),
+    "resource_claims": (_("Asks for devices by claims, which this cluster does not support."),),
+}
+
+QUOTA: Final[Mapping[str, Texts]] = {
+    "quota_short": (
+        _("Needs {asked}: {held} of {nominal} in its queue are held, {missing} more are needed."),
+        _("Needs {asked}: {missing} more are needed."),
+        _("Waits for quota."),
+    ),
+    "quota_short_other": (
+        _("{missing} more {resource} of the flavor {flavor} are needed."),
+        _("Waits for quota."),
+    ),
+    "max_capacity": (
+        _("Asks for {asked}, but its queue can never have more than {capacity} at once."),
+        _("Asks for more than its queue can ever have at once."),
+    ),
+    "lost_the_race": (_("Another job took the free place first. It is looked at again soon."),),
+    "overlapping_preemption": (_("Two jobs want the same place to be freed. It is looked at again soon."),),
+    "elastic_flavor": (
+        _("Grows only on {original}, where it already runs, not on {flavor}."),
+        _("Grows only on the kind of machine where it already runs."),
+    ),
+}
+
+CHECK: Final[Mapping[str, Texts]] = {
+    "check_pending": (
+        _("Has its quota and waits for the admission check {check}."),
+        _("Has its quota and waits for an admission check."),
+    ),
+    "check_retry": (
+        _("The admission check {check} asks for another try at {requeue_at}."),
+        _("The admission check {check} asks for another try."),
+        _("An admission check asks for another try."),
+    ),
+    "check_rejected": (
+        _("The admission check {check} refused it."),
+        _("An admission check refused it."),
+    ),
+    "check_failed": (_("An admission check failed."),),
+    "admission_pending": (_("Has its quota and is about to be admitted."),),
+    "gated": (_("Is held back by {gates}."), _("Is held back on purpose.")),
+    "gate_cleared": (_("Is free to go and waits for quota."),),
+    "preemption_gated": (_("Needs room that others hold, but may not take it yet."),),
+}
+
+TOPOLOGY: Final[Mapping[str, Texts]] = {
+    "topology_delayed": (_("Has its quota; its machines are chosen a little later."),),
+    "flavor_without_topology": (
+        _("Asks for machines near each other, which the flavor {flavor} cannot promise."),
+        _("Asks for machines near each other, which its flavor cannot promise."),
+    ),
+    "flavor_only_topology": (
+        _("The flavor {flavor} takes only jobs that say how near their machines must be."),
+        _("Its flavor takes only jobs that say how near their machines must be."),
+    ),
+    "topology_level_unknown": (
+        _("Asks for nearness by {level}, which the topology does not know."),
+        _("Asks for a kind of nearness that the topology does not know."),
+    ),
+    "topology_not_cached": (_("The cluster is still reading where its machines stand."),),
+    "topology_too_small": (
+        _("Only {fits} of {asked_parts} pods find a place near enough to each other."),
+        _("None of {asked_parts} pods finds a place near enough to the others."),
+        _("There is quota, but no place where its pods are near enough to each other."),
+    ),
+    "topology_invalid": (_("What it asks about the nearness of its machines does not fit together."),),
+    "node_not_replaced": (
+        _("The machine {node} failed, and no other near enough can take its place."),
+        _("A machine failed, and no other near enough can take its place."),
+    ),
+}
+
+ORDER: Final[Mapping[str, Texts]] = {
+    "back_off": (
+        _("Takes a break after a failed try, until {requeue_at}."),
+        _("Takes a break after a failed try."),
+    ),
+    "not_looked_at": (_("Was not looked at yet; it waits for its turn."),),
+    "same_as_another": (_("Just like another job that waits; it is looked at when that one moves."),),
+    "other_variant": (_("A better variant of it already has its place."),),
+    "on_hold": (_("Scaled to zero; it waits until it is wanted again."),),
+    "kueue_failed": (_("The cluster could not admit it because of an error of its own. It tries again."),),
+    "other_pods_not_ready": (_("Waits until the pods of jobs admitted before are ready."),),
+    "unknown": (_("The cluster says: {raw}"), _("Waits; the cluster does not say why.")),
+}
+
+MAKING_ROOM: Final = {
+    1: _("One job is being stopped to make room."),
+    2: _("{preempting} jobs are being stopped to make room."),
+}
+
+TEXTS: Final[Mapping[str, Texts]] = {
+    **RUNNING, **ENDED, **STOPPED, **ROUTING, **REQUEST, **QUOTA, **CHECK, **TOPOLOGY, **ORDER,
+}  # fmt: skip
+
+# Why a job lost its place, in the middle of a sentence.
+BECAUSE: Final[Mapping[str, str | Promise]] = {
+    "priority": _("to a job of higher priority in its queue"),
+    "reclaimed": _("because another queue took back what it had lent"),
+    "fair_sharing": _("because its queue held more than its fair share"),
+    "reclaimed_while_borrowing": _("because it was on borrowed quota that another queue needs"),
+    "unknown": _("to another job"),
+    # The cluster's own words for the same.
+    "prioritization in the ClusterQueue": _("to a job of higher priority in its queue"),
+    "reclamation within the cohort": _("because another queue took back what it had lent"),
+    "reclamation within the cohort while borrowing": _(
+        "because it was on borrowed quota that another queue needs"
+    ),
+    "Fair Sharing within the cohort": _("because its queue held more than its fair share"),
+    "UNKNOWN": _("to another job"),
+}
+
+# What would help, where that is for certain.
+HELP: Final[Mapping[str, str | Promise]] = {
+    "quota_short": _("It starts by itself as soon as enough is free."),
+    "max_capacity": _("Waiting does not help: ask for fewer devices, or let the lead request more quota."),
+    "resource_not_covered": _("Waiting does not help: remove what the queue does not offer from the job."),
+    "selector_mismatch": _("Waiting does not help: change the node selector of the job."),
+    "untolerated_taint": _("Waiting does not help: add a toleration, or use another entry."),
+    "requests_above_limits": _("Waiting does not help: change the requests or limits of the job."),
+    "limit_range": _("Waiting does not help: change the requests of the job."),
+    "entry_missing": _("Use one of the entries of your tenant."),
+    "image": _("Check the name of the image and whether it may be pulled."),
+    "orphaned": _("An administrator of the cluster can remove it."),
+    "namespace_mismatch": _("Waiting does not help: use an entry of this namespace's own tenant."),
+    "too_many_retries": _("Find out why it fails before you switch it on again."),
+}

@@ -1,0 +1,281 @@
+"""Reasons in words, for one viewer: what others own becomes a count, an unknown text stays itself.
+
+The facts come from :mod:`kube.explain`, the words from :mod:`queues.reason_texts`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from string import Formatter
+from typing import Any, Final, Protocol
+
+from django.utils.functional import Promise
+from django.utils.html import escape, format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from kube import quantity
+from kube.catalog import CPU, MEMORY
+from portal.web.templatetags.portal import gpus, moment, plain, visible
+from portal.web.templatetags.portal import quantity as amount_in_words
+from queues.models import Workload
+from queues.reason_texts import BECAUSE, HELP, MAKING_ROOM, TEXTS
+from tenants.models import Queue
+
+Owners = Mapping[tuple[int, str], Queue]
+#: (cluster, queue, flavor, resource) -> what is held, what is promised.
+Quotas = Mapping[tuple[int, str, str, str], tuple[int, int]]
+
+STOPPED: Final = frozenset(
+    {"queue_stopped", "entry_stopped", "queue_drained", "entry_drained", "on_hold"}
+)
+FAILED: Final = frozenset({"failed", "failed_to_start"})
+LONGEST_RAW: Final = 600
+
+
+class Others(Protocol):
+    """A count and a size instead of jobs, see :class:`queues.selectors.queues.Others`."""
+
+    jobs: int
+    devices: int
+    first: int | None
+    last: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Viewer:
+    """What the words may say: ``foreign`` are names that this viewer must not read."""
+
+    sees_all: bool = False
+    foreign: frozenset[str] = frozenset()
+    quotas: Quotas = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class JobShown:
+    """One job as a page draws it."""
+
+    job: Workload
+    queue: Queue | None
+    state: str
+    reason: SafeString
+    help: str
+    raw: str
+
+    @property
+    def stamp(self) -> tuple[object, ...]:
+        """Give what moves when the job would look different."""
+        job = self.job
+        return (job.pk, job.position, self.state, job.since, str(self.reason), self.raw)
+
+    @property
+    def stage(self) -> str:
+        """Give the rung of the ladder on which the job stands; a running job has passed all."""
+        return "" if self.job.state in ("running", "finished") else self.job.stage
+
+
+@dataclass(frozen=True, slots=True)
+class OthersShown:
+    """Jobs that the viewer may not see, in one line."""
+
+    text: str
+    first: int | None
+    last: int | None
+    others: bool = True
+
+    @property
+    def stamp(self) -> tuple[object, ...]:
+        """Give what moves when the line would read differently."""
+        return (self.text, self.first, self.last)
+
+
+def shown(jobs: Iterable[Workload], owners: Owners, viewer: Viewer = Viewer()) -> list[JobShown]:
+    """Put jobs that the viewer may see into words."""
+    return [_shown(job, owners, viewer) for job in jobs]
+
+
+def lines(
+    rows: Iterable[Any], owners: Owners, viewer: Viewer = Viewer()
+) -> list[JobShown | OthersShown]:
+    """Put a waiting line into words: own jobs by name, the others by count and size."""
+    return [
+        _shown(row, owners, viewer) if isinstance(row, Workload) else _others(row) for row in rows
+    ]
+
+
+def _shown(job: Workload, owners: Owners, viewer: Viewer) -> JobShown:
+    raw = cleaned(job.raw, viewer)
+    return JobShown(
+        job=job,
+        queue=owners.get((job.cluster_id, job.queue)),
+        state=state_of(job),
+        reason=reason(job, viewer),
+        help=str(HELP.get(job.code, "")),
+        raw=raw,
+    )
+
+
+def _others(row: Others) -> OthersShown:
+    text = ngettext(
+        "%(n)s job that is not shown to you by name, %(size)s",
+        "%(n)s jobs that are not shown to you by name, %(size)s",
+        row.jobs,
+    )
+    return OthersShown(text % {"n": row.jobs, "size": gpus(row.devices)}, row.first, row.last)
+
+
+# --- state ----------------------------------------------------------------------------------------
+
+
+def state_of(job: Workload) -> str:
+    """Give the state under which people know where a job stands."""
+    if job.state == "waiting":
+        return _waiting(job)
+    if job.state == "finished" and job.code in FAILED:
+        return "failed"
+    return {"gone": "deleted", "stopping": "being_stopped"}.get(job.state, job.state)
+
+
+def _waiting(job: Workload) -> str:
+    if job.preempting:
+        return "making_room"
+    if job.code in STOPPED:
+        return "stopped"
+    if job.never:
+        return "cannot_run"
+    return "preempted" if job.preempted else "waiting"
+
+
+# --- reason -----------------------------------------------------------------------------------------
+
+
+def reason(job: Workload, viewer: Viewer = Viewer()) -> SafeString:
+    """Say why a job is where it is, the numbers in bold."""
+    values = _values(job, viewer)
+    code = "quota_short_other" if _other_resource(job) else job.code
+    said = _say(TEXTS.get(code) or TEXTS["unknown"], values)
+    if job.preempted and job.code != "preempted" and job.state == "waiting":
+        said = format_html("{} {}", said, _say(TEXTS["preempted"], values))
+    if job.preempting:
+        number = 1 if values.get("preempting") == "1" else 2
+        said = format_html("{} {}", said, _say((MAKING_ROOM[number], MAKING_ROOM[1]), values))
+    return said
+
+
+def _say(texts: tuple[str | Promise, ...], values: Mapping[str, Any]) -> SafeString:
+    """Fill the first template of which everything is known."""
+    for text in texts:
+        if all(values.get(name) for name in _names(str(text))):
+            bold = {name: format_html("<b>{}</b>", value) for name, value in values.items()}
+            bold |= {name: values[name] for name in PLAIN if name in values}
+            return format_html(escape(str(text)), **bold)
+    return format_html("{}", str(texts[-1]))
+
+
+#: Values that are part of the sentence and not numbers or names.
+PLAIN: Final = ("preempted_because", "why", "raw")
+
+
+def _names(text: str) -> list[str]:
+    return [name for _text, name, _spec, _how in Formatter().parse(text) if name]
+
+
+def _other_resource(job: Workload) -> bool:
+    resource = job.params.get("resource", "")
+    return job.code == "quota_short" and "/" not in resource
+
+
+def _values(job: Workload, viewer: Viewer) -> dict[str, Any]:
+    params = {str(key): visible(value) for key, value in job.params.items()}
+    flavor, resource = params.get("flavor", ""), params.get("resource", "")
+    values: dict[str, Any] = {key: cleaned(value, viewer) for key, value in params.items()}
+    values["asked_parts"] = params.get("asked", "")
+    values["asked"] = size(job, flavor)
+    values["raw"] = cleaned(job.raw, viewer)
+    values["missing"] = in_units(params.get("missing", ""), resource)
+    values["capacity"] = in_units(params.get("capacity", ""), resource)
+    values["resource"] = _resource(resource)
+    for name in ("preempted_because", "why"):
+        values[name] = BECAUSE.get(params.get(name, ""), "")
+    values["requeue_at"] = _time(params.get("requeue_at", ""))
+    values["holds"] = holds(job)
+    quota = viewer.quotas.get((job.cluster_id, job.queue, flavor, resource))
+    if quota is not None:
+        values["held"], values["nominal"] = (plain(number) for number in quota)
+    return values
+
+
+def size(job: Workload, flavor: str = "") -> str:
+    """Give how much a job asks for: "8 × a100"."""
+    if not job.devices:
+        return ""
+    return f"{plain(job.devices)} × {flavor}" if flavor else gpus(job.devices)
+
+
+def holds(job: Workload) -> str:
+    """Give what a running job holds, devices only: "8 × a100"."""
+    devices = [row for row in job.held if "/" in str(row.get("resource", ""))]
+    return ", ".join(f"{plain(row['amount'])} × {visible(row['flavor'])}" for row in devices)
+
+
+def in_units(text: str, resource: str) -> str:
+    """Give a quantity of the cluster in the unit that people use; what cannot be read stays."""
+    if not text:
+        return ""
+    try:
+        number = quantity.canonical(text)
+    except ValueError:
+        return visible(text)
+    if resource == CPU:
+        return amount_in_words(number * 1000, "cpu")
+    return amount_in_words(number, "memory") if resource == MEMORY else plain(number)
+
+
+def _resource(resource: str) -> str:
+    words = {CPU: "CPU", MEMORY: _("memory")}
+    return words.get(resource, visible(resource))
+
+
+def _time(text: str) -> str | SafeString:
+    try:
+        return moment(datetime.fromisoformat(text)) if text else ""
+    except ValueError:
+        return visible(text)
+
+
+# --- the cluster's own words ------------------------------------------------------------------------
+
+_INSIDE = re.compile(
+    r"\s*\((?:UID|JobUID)[^)]*\)|[;,]?\s*(?:preemptor|preemptee) path: [^;,]*|(?<![\w.-])/[a-z0-9./_-]{2,}",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?")
+
+
+def cleaned(text: str, viewer: Viewer) -> str:
+    """Give the cluster's own words without what the viewer may not read."""
+    short = visible(text if len(text) <= LONGEST_RAW else f"{text[:LONGEST_RAW]}…")
+    if viewer.sees_all:
+        return short
+    bare = _INSIDE.sub("", short)
+    return _WORD.sub(lambda found: "…" if found[0] in viewer.foreign else found[0], bare)
+
+
+def words_of(jobs: Iterable[Workload]) -> set[str]:
+    """Give every word of the cluster's texts that could be the name of something."""
+    return {
+        word
+        for job in jobs
+        for text in (job.raw, *map(str, job.params.values()))
+        for word in _WORD.findall(text)
+    }
+
+
+__all__ = [
+    "JobShown", "OthersShown", "Viewer", "cleaned", "lines", "reason",
+    "shown", "state_of", "words_of",
+]  # fmt: skip

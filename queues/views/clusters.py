@@ -1,0 +1,85 @@
+"""Clusters: is the data fresh, what may the portal do there, what is left of each flavor."""
+
+from __future__ import annotations
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from portal.web.errors import DomainError
+from portal.web.pages import page
+from queues.forms import PLACES, ConnectForm
+from queues.selectors.clusters import cluster_now, cluster_rows
+from queues.selectors.tenants import queues_now
+from queues.services import links
+from queues.views import health, meters
+from queues.views.answers import see_other
+from tenants import access
+
+
+@require_safe
+@login_required
+def clusters(request: HttpRequest) -> HttpResponse:
+    """List the clusters with their health."""
+    rows = cluster_rows(access.clusters(request.user).order_by("slug"))
+    context = {
+        "rows": [health.ListLine(row) for row in rows],
+        "may_register": access.can(request.user, "cluster.register"),
+    }
+    stamp = [line.stamp for line in context["rows"]]
+    return page(request, "queues/clusters.html", context, partial="list", seen=stamp)
+
+
+@require_safe
+@login_required
+def cluster(request: HttpRequest, slug: str) -> HttpResponse:
+    """Show one cluster: health, rights, capacity, and the queues that the viewer may see."""
+    row = access.cluster(request.user, slug)
+    now = cluster_now(row)
+    queues = queues_now(access.queues(request.user).filter(cluster=row))
+    details = access.can(request.user, "cluster.details", row)
+    shown = [meters.shown(each, {}) for each in queues]
+    context = {
+        "cluster": row, "now": now, "health": health.Health(now, details=details),
+        "queues": shown, "others": now.row.queues - len(queues), "details": details,
+        "may_write": access.can(request.user, "cluster.write", row),
+        "pools": [health.PoolLine(pool) for pool in now.pools],
+        "crumbs": [{"label": _("Clusters"), "url": "/clusters/"}],
+    }  # fmt: skip
+    stamp = (context["health"].stamp, context["pools"], [each.stamp for each in shown])
+    return page(request, "queues/cluster.html", context, partial="now", seen=stamp)
+
+
+@sensitive_post_parameters("reader", "applier")
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def register(request: HttpRequest) -> HttpResponse:
+    """Connect a cluster: read-only until an administrator switches writing on."""
+    access.require(request.user, "cluster.register")
+    posted = request.method == "POST"
+    form = ConnectForm(request.POST or {}, request.FILES) if posted else ConnectForm()
+    if posted and form.is_valid():
+        try:
+            made = links.register_cluster(actor=request.user, **form.facts())
+        except DomainError as refusal:
+            form.add_error(PLACES.get(refusal.field or ""), str(refusal.message))
+        else:
+            said = _("Connected, read-only. The portal's rights there are being checked.")
+            return see_other(request, said, "cluster", made.slug)
+    context = {"form": form, "crumbs": [{"label": _("Clusters"), "url": "/clusters/"}]}
+    return page(
+        request, "queues/cluster_register.html", context, status=422 if form.errors else 200
+    )
+
+
+@require_POST
+@login_required
+def writing(request: HttpRequest, slug: str) -> HttpResponse:
+    """Switch writing to a cluster on or off."""
+    row = access.cluster(request.user, slug, "cluster.write")
+    on = request.POST.get("on") == "yes"
+    links.set_writing(actor=request.user, cluster=row, on=on)
+    said = _("The portal may write to this cluster now.") if on else _("The portal only reads now.")
+    return see_other(request, said, "cluster", row.slug)
