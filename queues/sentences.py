@@ -20,8 +20,8 @@ from django.utils.translation import ngettext
 
 from kube import quantity
 from kube.catalog import CPU, MEMORY
-from portal.web.templatetags.portal import gpus, moment, plain, visible
-from portal.web.templatetags.portal import quantity as amount_in_words
+from portal.web.wording import gpus, moment, plain, visible
+from portal.web.wording import quantity as amount_in_words
 from queues.models import Workload
 from queues.reason_texts import BECAUSE, HELP, MAKING_ROOM, TEXTS
 from tenants.models import Queue

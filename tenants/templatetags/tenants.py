@@ -10,7 +10,7 @@ from django.urls import NoReverseMatch, reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from portal.web.templatetags.portal import visible
+from portal.web.wording import visible
 from tenants.audit import ACTIONS
 from tenants.forms.catalog import DEVICE_KINDS, PURCHASES
 from tenants.forms.queues import (

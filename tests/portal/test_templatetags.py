@@ -14,6 +14,7 @@ from django.utils import translation
 from hypothesis import given
 from hypothesis import strategies as st
 
+from portal.web import wording
 from portal.web.parts import Change, Impact, MeterLine, Moment, Step
 from portal.web.states import ALIASES, STATES, look
 from portal.web.templatetags import portal, svg
@@ -87,6 +88,9 @@ class TestBadge:
             "Waiting for a check"
         )
 
+    def test_a_word_begins_with_a_capital(self):
+        assert words(draw("{% badge 'x' word='applied' %}")) == "Applied"
+
     def test_foreign_text_is_escaped(self):
         assert "<img" not in draw("{% badge x hint=x word=x %}", x=EVIL)
 
@@ -151,10 +155,10 @@ class TestTimes:
 
     @pytest.mark.parametrize(
         ("value", "said"),
-        [(2460, "41 min"), (timedelta(hours=3), "3 h"), (-5, "0 s"), (None, portal.DASH)],
+        [(2460, "41 min"), (timedelta(hours=3), "3 h"), (-5, "0 s"), (None, wording.DASH)],
     )
     def test_a_duration(self, value, said):
-        assert portal.duration(value) == said
+        assert wording.duration(value) == said
 
 
 class TestNumbers:
@@ -166,13 +170,13 @@ class TestNumbers:
             (0, "0 GPUs"),
             (Decimal("0.5"), "0.5 GPUs"),
             (12345, "12,345 GPUs"),
-            (None, portal.DASH),
-            ("many", portal.DASH),
-            (float("nan"), portal.DASH),
+            (None, wording.DASH),
+            ("many", wording.DASH),
+            (float("nan"), wording.DASH),
         ],
     )
     def test_gpus(self, value, said):
-        assert portal.gpus(value) == said
+        assert wording.gpus(value) == said
 
     @pytest.mark.parametrize(
         ("value", "resource", "said"),
@@ -187,22 +191,22 @@ class TestNumbers:
             (8, "nvidia.com/gpu", "8 GPUs"),
             (8, "GPU", "8 GPUs"),
             (8, "", "8"),
-            (None, "memory", portal.DASH),
-            ("", "memory", portal.DASH),
+            (None, "memory", wording.DASH),
+            ("", "memory", wording.DASH),
         ],
     )
     def test_a_quantity_in_the_unit_that_people_use(self, value, resource, said):
-        assert portal.quantity(value, resource) == said
+        assert wording.quantity(value, resource) == said
 
     @pytest.mark.parametrize(
         ("value", "said"),
-        [(4, "+4"), (-2, f"{portal.MINUS}2"), (0, "±0"), (None, portal.DASH)],
+        [(4, "+4"), (-2, f"{wording.MINUS}2"), (0, "±0"), (None, wording.DASH)],
     )
     def test_a_difference_has_a_sign(self, value, said):
-        assert portal.signed(value) == said
+        assert wording.signed(value) == said
 
     def test_a_bare_number(self):
-        assert portal.number(1234567) == "1,234,567"
+        assert wording.number(1234567) == "1,234,567"
 
 
 class TestNames:
@@ -228,7 +232,7 @@ class TestNames:
         assert 'title="sha256:9f2c1be07d11aa42c3"' in html
 
     def test_no_digest_is_a_dash(self):
-        assert draw("{% digest d %}", d="") == portal.DASH
+        assert draw("{% digest d %}", d="") == wording.DASH
 
     def test_an_icon_may_have_a_label(self):
         assert 'aria-label="Menu"' in draw("{% icon 'menu' 'Menu' %}")
@@ -316,13 +320,18 @@ class TestDiff:
         assert "kind: Queue" in html
         assert "<img" not in html
 
+    def test_a_long_path_wraps_between_its_parts(self):
+        html = draw("{{ p|breakable }}", p="spec.groups[a&b]")
+
+        assert html == "spec<wbr>.groups<wbr>[a&amp;b]"
+
     def test_nothing_changes(self):
         assert words(draw("{% diff c %}", c=[])) == "Nothing changes."
 
     @pytest.mark.parametrize(
         ("value", "said"),
         [
-            (None, portal.DASH),
+            (None, wording.DASH),
             (True, "yes"),
             (False, "no"),
             (16000, "16,000"),
@@ -331,7 +340,7 @@ class TestDiff:
         ],
     )
     def test_values_read_as_words(self, value, said):
-        assert portal.shown(value) == said
+        assert wording.shown(value) == said
 
     def test_impact_puts_counts_first(self):
         html = draw("{% impact r %}", r=[Impact(1200, "jobs start", "run", (EVIL,), "soon")])

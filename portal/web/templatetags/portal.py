@@ -3,32 +3,43 @@
 from __future__ import annotations
 
 import json
-import unicodedata
+import re
 from collections.abc import Iterable, Mapping
-from datetime import date, datetime, timedelta
-from decimal import Decimal, InvalidOperation
+from datetime import datetime, timedelta
 from typing import Any
 
 from django import template
 from django.forms import BoundField
 from django.template.context import Context
 from django.utils import timezone
-from django.utils.formats import date_format, number_format
 from django.utils.functional import Promise
-from django.utils.html import format_html
-from django.utils.safestring import SafeString
+from django.utils.html import conditional_escape, format_html
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy
 
 from portal.web.states import look
+from portal.web.wording import (
+    DASH,
+    MINUS,
+    decimal,
+    duration,
+    exact,
+    freshness_class,
+    gpus,
+    moment,
+    number,
+    quantity,
+    shown,
+    signed,
+    spell,
+    visible,
+)
 
 register = template.Library()
-
-DASH = "\N{EN DASH}"
-MINUS = "\N{MINUS SIGN}"
-MINUTE, HOUR, DAY = 60, 3600, 86400
-BINARY = (("Pi", 2**50), ("Ti", 2**40), ("Gi", 2**30), ("Mi", 2**20), ("Ki", 2**10))
-
+for words in (duration, gpus, moment, number, quantity, shown, signed):
+    register.filter(words.__name__, words)
 
 # --- icons and states -------------------------------------------------------------------------
 
@@ -49,7 +60,7 @@ def badge(
 ) -> SafeString:
     """Icon, word and since; a hint opens on hover and on focus and is read with the word."""
     tone, shape, own_word = look(state)
-    inner = format_html("{}<span>{}</span>", icon(shape), word or own_word)
+    inner = format_html("{}<span>{}</span>", icon(shape), capfirst(str(word or own_word)))
     if since:
         inner = format_html("{}{}", inner, _since(since))
     if hint:
@@ -72,24 +83,6 @@ def _since(when: datetime) -> SafeString:
 
 
 # --- time ---------------------------------------------------------------------------------------
-
-
-def spell(seconds: float) -> str:
-    """A span of time in its one largest unit that still says enough."""
-    seconds = max(0, int(seconds))
-    if seconds < MINUTE:
-        return _("%(n)s s") % {"n": seconds}
-    if seconds < HOUR:
-        return _("%(n)s min") % {"n": seconds // MINUTE}
-    if seconds < 2 * DAY:
-        return _("%(n)s h") % {"n": seconds // HOUR}
-    return _("%(n)s d") % {"n": seconds // DAY}
-
-
-def exact(when: datetime) -> str:
-    """The full local time with its zone, for titles."""
-    local = timezone.localtime(when) if timezone.is_aware(when) else when
-    return f"{date_format(local, 'Y-m-d H:i:s')} {local.tzname() or ''}".strip()
 
 
 @register.simple_tag
@@ -119,13 +112,6 @@ def age(when: datetime | None, interval: float | timedelta | None = None) -> Saf
     )
 
 
-def freshness_class(seconds: float, period: float) -> str:
-    """fresh up to twice the interval, late up to ten times, old beyond."""
-    if seconds > 10 * period:
-        return "is-old"
-    return "is-late" if seconds > 2 * period else "is-fresh"
-
-
 @register.simple_tag
 def age_words() -> str:
     """The words that portal.js needs to keep ages counting in the page's language."""
@@ -136,123 +122,7 @@ def age_words() -> str:
     return json.dumps(words, ensure_ascii=False)
 
 
-@register.filter
-def duration(value: float | timedelta | None) -> str:
-    """Seconds or a timedelta as "41 min"."""
-    if value is None:
-        return DASH
-    return spell(value.total_seconds() if isinstance(value, timedelta) else float(value))
-
-
-@register.filter
-def moment(value: datetime | date | None) -> str | SafeString:
-    """A point in time as a machine-readable element: "29 Nov 14:02"."""
-    if value is None:
-        return DASH
-    if not isinstance(value, datetime):
-        return format_html(
-            '<time datetime="{}">{}</time>', value.isoformat(), date_format(value, "j M Y")
-        )
-    local = timezone.localtime(value) if timezone.is_aware(value) else value
-    style = "j M H:i" if local.year == timezone.localdate().year else "j M Y H:i"
-    return format_html(
-        '<time datetime="{}" title="{}">{}</time>',
-        value.isoformat(),
-        exact(value),
-        date_format(local, style),
-    )
-
-
-# --- numbers ------------------------------------------------------------------------------------
-
-
-def _decimal(value: object) -> Decimal | None:
-    if value is None or value == "":
-        return None
-    try:
-        number = Decimal(str(value))
-    except InvalidOperation:
-        return None
-    return number if number.is_finite() else None
-
-
-def plain(value: object, places: int = 2) -> str:
-    """A number with grouped thousands and no trailing zeros; a dash when there is none."""
-    number = _decimal(value)
-    if number is None:
-        return DASH
-    rounded = round(number, places)
-    if rounded == rounded.to_integral_value():
-        return number_format(int(rounded), force_grouping=True)
-    return number_format(rounded.normalize(), force_grouping=True)
-
-
-@register.filter
-def gpus(value: object) -> str:
-    """A count of GPUs with its unit: "16 GPUs", "1 GPU"."""
-    number = _decimal(value)
-    if number is None:
-        return DASH
-    one_or_more = 1 if number == 1 else 2
-    return ngettext("%(n)s GPU", "%(n)s GPUs", one_or_more) % {"n": plain(number)}
-
-
-def is_resource(unit: str) -> bool:
-    """Tell a resource name, whose amounts carry their own unit, from a word for a unit."""
-    return "/" in unit or unit in {"cpu", "memory", "ephemeral-storage", "bytes"}
-
-
-@register.filter
-def quantity(value: object, resource: str = "") -> str:
-    """A resource amount, given in its smallest unit, in the unit that people use.
-
-    `resource` is a Kubernetes resource name: "memory" is bytes and reads as GiB, "cpu" is
-    thousandths and reads as CPUs, any device reads as a count of GPUs. Without it, or with any
-    other word, the bare number stays.
-    """
-    number = _decimal(value)
-    if number is None:
-        return DASH
-    if resource in {"memory", "ephemeral-storage", "bytes"}:
-        return _bytes(number)
-    if resource == "cpu":
-        return _("%(n)s CPU") % {"n": plain(number / 1000)}
-    if resource.lower() in {"gpu", "gpus"} or "/" in resource:
-        return gpus(number)
-    return plain(number)
-
-
-def _bytes(number: Decimal) -> str:
-    for unit, size in BINARY:
-        if abs(number) >= size:
-            return f"{plain(number / size)} {unit}B"
-    return f"{plain(number, 0)} B"
-
-
-@register.filter
-def number(value: object) -> str:
-    """A bare number with grouped thousands."""
-    return plain(value)
-
-
-@register.filter
-def signed(value: object) -> str:
-    """A difference with its sign, zero included."""
-    amount = _decimal(value)
-    if amount is None:
-        return DASH
-    sign = "+" if amount > 0 else MINUS if amount < 0 else "±"
-    return f"{sign}{plain(abs(amount))}"
-
-
 # --- names --------------------------------------------------------------------------------------
-
-
-def visible(text: object) -> str:
-    """Text in which characters that hide or turn other text are shown as their code."""
-    return "".join(
-        f"\\u{ord(char):04x}" if unicodedata.category(char) == "Cf" else char for char in str(text)
-    )
 
 
 @register.simple_tag
@@ -276,13 +146,21 @@ def digest(value: object) -> SafeString:
     return format_html('<code class="name digest" title="{}">{}</code>', full, short)
 
 
+@register.filter
+def breakable(value: object) -> SafeString:
+    """A long path that may wrap before its dots and brackets, and nowhere inside a word."""
+    return mark_safe(  # noqa: S308 - escaped first, then only <wbr> is added
+        re.sub(r"(?=[.\[/])", "<wbr>", conditional_escape(visible(value)))
+    )
+
+
 # --- figures, ladder, steps, time line, diff, impact ---------------------------------------------
 
 
 @register.inclusion_tag("parts/figures.html")
 def figures(asked: object, free: object, missing: object, unit: str = "") -> dict[str, Any]:
     """Asked, free and missing as three figures; the missing one stands out when it is not zero."""
-    short = bool(_decimal(missing))
+    short = bool(decimal(missing))
     return {
         "unit": unit,
         "rows": [
@@ -384,18 +262,6 @@ def diff(changes: Iterable[Any]) -> dict[str, Any]:
             if objects
         ]
     }
-
-
-@register.filter
-def shown(value: object) -> str:
-    """A value of a diff as text: nothing is a dash, a switch is yes or no."""
-    if value is None or value == "":
-        return DASH
-    if isinstance(value, bool):
-        return _("yes") if value else _("no")
-    if isinstance(value, int | Decimal):
-        return plain(value, 6)
-    return visible(value if isinstance(value, str) else json.dumps(value, default=str))
 
 
 @register.inclusion_tag("parts/impact.html")

@@ -11,7 +11,7 @@ from django import template
 from django.utils.translation import gettext as _
 
 from portal.web.parts import MeterLine
-from portal.web.templatetags.portal import is_resource, quantity
+from portal.web.wording import is_resource, quantity
 
 register = template.Library()
 
