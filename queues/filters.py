@@ -46,7 +46,10 @@ class RequestFilter(django_filters.FilterSet):
         label=_("Tenant"), queryset=visible_tenants, to_field_name="slug", empty_label=_("all")
     )
     cluster = django_filters.ModelChoiceFilter(
-        label=_("Cluster"), queryset=Cluster.objects.all(), to_field_name="slug", empty_label=_("all")
+        label=_("Cluster"),
+        queryset=Cluster.objects.all(),
+        to_field_name="slug",
+        empty_label=_("all"),
     )
 
     class Meta:

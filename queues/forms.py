@@ -12,9 +12,8 @@ from kube import names
 from kube.connection import Connection
 from kube.credentials import MAX_TEXT, KubeconfigRefused, read_kubeconfig
 from kube.problems import Refused as BadName
-from tenants.forms.fields import LineField, StrictField, StrictForm
 from tenants.models import Cluster
-from tenants.sentences import capital
+from tenants.sentences import capital, sentence
 
 # What the service calls its fields, and where the person who fills in the form finds them.
 PLACES = {
@@ -34,19 +33,24 @@ class KubeconfigField(forms.CharField):
         """Show a plain text area that no browser corrects or remembers."""
         attrs = {"rows": 6, "spellcheck": "false", "autocomplete": "off", "class": "mono"}
         super().__init__(
-            label=label, help_text=help_text, required=False, max_length=MAX_TEXT,
+            label=label, help_text=help_text, max_length=MAX_TEXT, strip=False,
             widget=forms.Textarea(attrs=attrs),
         )  # fmt: skip
 
+    def validate(self, value: Any) -> None:
+        """Let the form decide: a file may take the place of the text."""
 
-class ConnectForm(StrictForm):
+
+class ConnectForm(forms.Form):
     """A cluster's name and the portal's two identities there."""
 
-    slug = StrictField(
+    use_required_attribute = False
+
+    slug = forms.CharField(
         label=_("Short name"), max_length=40,
         help_text=_("Part of addresses: small letters, digits and hyphens."),
     )  # fmt: skip
-    display_name = LineField(label=_("Display name"), max_length=200)
+    display_name = forms.CharField(label=_("Display name"), max_length=200)
     reader = KubeconfigField(label=_("Kubeconfig to read with"), help_text=HELP["reader"])
     reader_file = forms.FileField(label=_("or as a file"), required=False)
     applier = KubeconfigField(label=_("Kubeconfig to write with"), help_text=HELP["applier"])
@@ -64,6 +68,13 @@ class ConnectForm(StrictForm):
         if slug == "register" or Cluster.objects.filter(slug=slug).exists():
             raise ValidationError(_("There is a cluster of this name already."))
         return slug
+
+    def clean_display_name(self) -> str:
+        """Refuse characters that cannot be seen."""
+        try:
+            return names.display_text(self.cleaned_data["display_name"])
+        except BadName as refusal:
+            raise ValidationError(sentence(refusal.at(""))) from None
 
     def clean(self) -> dict[str, Any]:
         """Read both kubeconfigs; they must lead to the same cluster."""

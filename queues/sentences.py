@@ -18,7 +18,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from kube import quantity
+from kube import pending_texts, quantity
 from kube.catalog import CPU, MEMORY
 from portal.web.wording import gpus, moment, plain, visible
 from portal.web.wording import quantity as amount_in_words
@@ -34,7 +34,10 @@ STOPPED: Final = frozenset(
     {"queue_stopped", "entry_stopped", "queue_drained", "entry_drained", "on_hold"}
 )
 FAILED: Final = frozenset({"failed", "failed_to_start"})
+#: In these states nobody asks for the cluster's own words.
+QUIET: Final = frozenset({"running", "finished", "gone"})
 LONGEST_RAW: Final = 600
+TIMES: Final = "\N{MULTIPLICATION SIGN}"
 
 
 class Others(Protocol):
@@ -108,7 +111,7 @@ def lines(
 
 
 def _shown(job: Workload, owners: Owners, viewer: Viewer) -> JobShown:
-    raw = cleaned(job.raw, viewer)
+    raw = "" if job.state in QUIET or job.code == "unknown" else cleaned(job.raw, viewer)
     return JobShown(
         job=job,
         queue=owners.get((job.cluster_id, job.queue)),
@@ -155,8 +158,9 @@ def _waiting(job: Workload) -> str:
 
 def reason(job: Workload, viewer: Viewer = Viewer()) -> SafeString:
     """Say why a job is where it is, the numbers in bold."""
-    values = _values(job, viewer)
-    code = "quota_short_other" if _other_resource(job) else job.code
+    params = deciding(job)
+    values = _values(job, params, viewer)
+    code = "quota_short_other" if _other_resource(job, params) else job.code
     said = _say(TEXTS.get(code) or TEXTS["unknown"], values)
     if job.preempted and job.code != "preempted" and job.state == "waiting":
         said = format_html("{} {}", said, _say(TEXTS["preempted"], values))
@@ -184,13 +188,28 @@ def _names(text: str) -> list[str]:
     return [name for _text, name, _spec, _how in Formatter().parse(text) if name]
 
 
-def _other_resource(job: Workload) -> bool:
-    resource = job.params.get("resource", "")
-    return job.code == "quota_short" and "/" not in resource
+def _other_resource(job: Workload, params: Mapping[str, str]) -> bool:
+    return job.code == "quota_short" and "/" not in params.get("resource", "/")
 
 
-def _values(job: Workload, viewer: Viewer) -> dict[str, Any]:
-    params = {str(key): visible(value) for key, value in job.params.items()}
+def deciding(job: Workload) -> dict[str, str]:
+    """Give the parameters to speak of: of several short resources, the devices come first.
+
+    Quota of CPU and memory is in proportion to devices, so Kueue, which goes by the alphabet,
+    names the CPUs of a job that waits for GPUs.
+    """
+    params = {str(key): str(value) for key, value in job.params.items()}
+    if job.code != "quota_short" or "/" in params.get("resource", "/"):
+        return params
+    for reason in pending_texts.read(job.raw).reasons:
+        same = reason.code == job.code and reason.params.get("flavor") == params.get("flavor")
+        if same and "/" in reason.params.get("resource", ""):
+            return params | reason.params
+    return params
+
+
+def _values(job: Workload, given: Mapping[str, str], viewer: Viewer) -> dict[str, Any]:
+    params = {key: visible(value) for key, value in given.items()}
     flavor, resource = params.get("flavor", ""), params.get("resource", "")
     values: dict[str, Any] = {key: cleaned(value, viewer) for key, value in params.items()}
     values["asked_parts"] = params.get("asked", "")
@@ -210,16 +229,16 @@ def _values(job: Workload, viewer: Viewer) -> dict[str, Any]:
 
 
 def size(job: Workload, flavor: str = "") -> str:
-    """Give how much a job asks for: "8 × a100"."""
+    """Give how much a job asks for: "8 x a100"."""
     if not job.devices:
         return ""
-    return f"{plain(job.devices)} × {flavor}" if flavor else gpus(job.devices)
+    return f"{plain(job.devices)} {TIMES} {flavor}" if flavor else gpus(job.devices)
 
 
 def holds(job: Workload) -> str:
-    """Give what a running job holds, devices only: "8 × a100"."""
+    """Give what a running job holds, devices only: "8 x a100"."""
     devices = [row for row in job.held if "/" in str(row.get("resource", ""))]
-    return ", ".join(f"{plain(row['amount'])} × {visible(row['flavor'])}" for row in devices)
+    return ", ".join(f"{plain(row['amount'])} {TIMES} {visible(row['flavor'])}" for row in devices)
 
 
 def in_units(text: str, resource: str) -> str:

@@ -11,6 +11,7 @@ from django.db.models import Count, QuerySet, Sum
 
 from kube.catalog import CPU, MEMORY
 from queues.models import Credential, Link, ObservedObject, Stream, Workload
+from queues.selectors.freshness import is_lost
 from queues.selectors.room import amount
 from tenants.models import Cluster, Department, Pool, Queue, QuotaLine, Revision
 
@@ -36,7 +37,7 @@ class ClusterRow:
     @property
     def lost(self) -> bool:
         """Say whether a line to the cluster is down."""
-        return any(stream.lost_since for stream in self.streams)
+        return any(is_lost(stream.lost_since) for stream in self.streams)
 
 
 def cluster_rows(clusters: QuerySet[Cluster]) -> list[ClusterRow]:
@@ -136,7 +137,9 @@ def _pool(
     held: Mapping[tuple[str, str], int],
 ) -> PoolNow:
     key = (pool.flavor, pool.resource)
-    labels = [(str(name), str(value)) for name, value in pool.spec.get("node_labels") or ()]
+    labels = [
+        (str(name), str(value)) for name, value in dict(pool.spec.get("node_labels") or {}).items()
+    ]
     mine = [node for node in nodes if labels and _has(node, labels)]
     ready = [node for node in mine if node.body.get("ready") and not node.body.get("unschedulable")]
     return PoolNow(
@@ -170,7 +173,8 @@ def committed(cluster: Cluster) -> dict[tuple[str, str], int]:
     for spec in Department.objects.filter(cluster=cluster).values_list("spec", flat=True):
         for line in spec.get("quotas") or ():
             key = (str(line["flavor"]), str(line["resource"]))
-            total[key] = total.get(key, 0) + int(line["nominal"])
+            if key[1] not in (CPU, MEMORY):
+                total[key] = total.get(key, 0) + int(line["nominal"])
     return total
 
 

@@ -154,7 +154,11 @@ def _held(node: Node, key: Key, tree: Tree) -> int:
 
 def _node(row: ObservedObject) -> Node:
     spec = _mapping(row.body.get("spec"))
-    parent = spec.get("cohortName") or spec.get("cohort") if row.kind == "ClusterQueue" else spec.get("parentName")
+    parent = (
+        spec.get("cohortName") or spec.get("cohort")
+        if row.kind == "ClusterQueue"
+        else spec.get("parentName")
+    )
     node = Node(row.name, str(parent or ""))
     for group in spec.get("resourceGroups") or ():
         for flavor in group.get("flavors") or ():

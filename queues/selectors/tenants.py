@@ -84,7 +84,9 @@ def queues_now(queues: Iterable[Queue]) -> list[QueueNow]:
     return [
         QueueNow(
             queue=row,
-            seen=_seen(live.get((row.cluster_id, row.name)), revisions.get((row.cluster_id, row.name))),
+            seen=_seen(
+                live.get((row.cluster_id, row.name)), revisions.get((row.cluster_id, row.name))
+            ),
             lines=[
                 LineNow(
                     line,

@@ -77,7 +77,9 @@ class Frame:
         """Give the tenants in the switcher: own ones, or the first of all for the platform."""
         return list(access.tenants(self.user).order_by("slug")[:SWITCHED])
 
-    def item(self, label: str, name: str, *args: str, count: int = 0, query: str = "") -> Item | None:
+    def item(
+        self, label: str, name: str, *args: str, count: int = 0, query: str = ""
+    ) -> Item | None:
         """Make a link, or nothing where this portal has no such page."""
         try:
             url = reverse(name, args=args)
@@ -92,11 +94,19 @@ class Frame:
         held = self.rights
         own = [tenant for tenant in self.tenants if tenant.pk in held.tenants]
         groups = [
-            Group(_("Me"), self.links([self.item(_("My jobs"), "jobs"), self.item(_("Requests"), "requests")])),
-            Group(_("My tenants"), self.links([self.item(str(each), "tenant", each.slug) for each in own])),
+            Group(
+                _("Me"),
+                self.links([self.item(_("My jobs"), "jobs"), self.item(_("Requests"), "requests")]),
+            ),
+            Group(
+                _("My tenants"),
+                self.links([self.item(str(each), "tenant", each.slug) for each in own]),
+            ),
         ]
         if held.platform & {access.APPROVER, access.ADMIN}:
-            waiting = self.item(_("To decide"), "requests", query="?show=decide", count=self.to_decide())
+            waiting = self.item(
+                _("To decide"), "requests", query="?show=decide", count=self.to_decide()
+            )
             groups.append(Group(_("Decide"), self.links([waiting])))
         if held:
             platform = [self.item(_("Catalog"), "catalog"), self.item(_("Clusters"), "clusters")]
@@ -132,14 +142,18 @@ class Frame:
         """Give the age of each cluster's data, the oldest first."""
         clusters = list(access.clusters(self.user).order_by("slug")[:10]) if self.rights else []
         ages = freshness(cluster.pk for cluster in clusters)
-        rows = [Data(_name(cluster), ages[cluster.pk].at) for cluster in clusters if cluster.pk in ages]
+        rows = [
+            Data(_name(cluster), ages[cluster.pk].at) for cluster in clusters if cluster.pk in ages
+        ]
         return sorted(rows, key=lambda row: row.observed_at.timestamp() if row.observed_at else 0.0)
 
     def role(self) -> str:
         """Name the roles of the viewer in one line."""
         platform = [PlatformRole.Role(role).label for role in sorted(self.rights.platform)]
         within = {role for roles in self.rights.tenants.values() for role in roles}
-        return ", ".join(map(str, [*platform, *(Membership.Role(role).label for role in sorted(within))]))
+        return ", ".join(
+            map(str, [*platform, *(Membership.Role(role).label for role in sorted(within))])
+        )
 
 
 def _name(cluster: Cluster) -> str:

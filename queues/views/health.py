@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from portal.web.parts import MeterLine
 from queues.models import Credential, Link, Stream
 from queues.selectors.clusters import ClusterNow, ClusterRow, PoolNow
+from queues.selectors.freshness import is_lost
 
 # A line gives a sign of life at least this often, a link is checked this often; in seconds.
 INTERVAL = 15
@@ -67,6 +68,7 @@ class StreamLine:
     alive_at: datetime | None
     listed_at: datetime | None
     lost_since: datetime | None
+    lost: bool
     error: str
 
 
@@ -90,6 +92,15 @@ class Identity:
             return "never"
         return "red" if self.missing else "amber" if self.surplus or self.incomplete else "green"
 
+    @property
+    def state_word(self) -> str:
+        """Say the state in a word of its own."""
+        words = {
+            "green": _("In order"), "amber": _("More than needed"), "red": _("Rights missing"),
+            "never": _("Not checked yet"),
+        }  # fmt: skip
+        return words[self.state]
+
 
 class Health:
     """Everything about the way into a cluster, as far as the viewer may know it."""
@@ -111,7 +122,9 @@ class Health:
 
     def _stream(self, row: Stream) -> StreamLine:
         error = row.error if self.details else ""
-        return StreamLine(row.kind, row.alive_at, row.listed_at, row.lost_since, error)
+        return StreamLine(
+            row.kind, row.alive_at, row.listed_at, row.lost_since, is_lost(row.lost_since), error
+        )
 
     @cached_property
     def identities(self) -> list[Identity]:
@@ -148,7 +161,7 @@ class Health:
         cluster, link = self.now.row.cluster, self.link
         return (
             ListLine(self.now.row).stamp, self.details, cluster.writing,
-            [(row.kind, _step(row.alive_at), row.lost_since, row.error) for row in self.streams],
+            [(row.kind, _step(row.alive_at), row.lost_since, row.lost, row.error) for row in self.streams],
             link and (link.preflight, link.capabilities, link.checked_at, link.check_error),
             [(row.purpose, row.expires_at, row.problem) for row in self.now.credentials],
             self.now.head and self.now.head.number, [row.pk for row in self.now.drifted],

@@ -50,13 +50,13 @@ def meter(line: LineNow) -> MeterLine:
     return MeterLine(
         label=label(line),
         unit=unit(line.line.resource),
-        nominal=scaled(line.line.resource, room.nominal),
-        held=scaled(line.line.resource, room.held),
-        borrowed=scaled(line.line.resource, room.borrowed),
-        lent=scaled(line.line.resource, room.lent),
-        borrowing_limit=scaled_or_none(line.line.resource, room.borrowing_limit),
-        lending_limit=scaled_or_none(line.line.resource, room.lending_limit),
-        borrowable_now=scaled(line.line.resource, room.borrowable),
+        nominal=room.nominal,
+        held=room.held,
+        borrowed=room.borrowed,
+        lent=room.lent,
+        borrowing_limit=room.borrowing_limit,
+        lending_limit=room.lending_limit,
+        borrowable_now=room.borrowable,
     )
 
 
@@ -70,16 +70,4 @@ def label(line: LineNow) -> str:
 
 def unit(resource: str) -> str:
     """Give the unit of a meter."""
-    if resource == CPU:
-        return "CPU"
-    return "memory" if resource == MEMORY else _("GPUs")
-
-
-def scaled(resource: str, value: int) -> int | float:
-    """Give an amount in the unit of its meter: CPUs instead of thousandths."""
-    return value / 1000 if resource == CPU else value
-
-
-def scaled_or_none(resource: str, value: int | None) -> int | float | None:
-    """Give a limit in the unit of its meter; not set stays not set."""
-    return None if value is None else scaled(resource, value)
+    return resource if resource in (CPU, MEMORY) else _("GPUs")
