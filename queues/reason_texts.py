@@ -17,7 +17,10 @@ Texts = tuple[str | Promise, ...]
 RUNNING: Final[Mapping[str, Texts]] = {
     "running": (_("Runs on {holds}."), _("Runs.")),
     "orphaned": (_("Holds its place, but no job owns it any more. It must be removed by hand."),),
-    "node_unhealthy": (_("Runs, but a machine is not well: {nodes}."), _("Runs, but a machine is not well.")),
+    "node_unhealthy": (
+        _("Runs, but a machine is not well: {nodes}."),
+        _("Runs, but a machine is not well."),
+    ),
     "pods_recovering": (_("Ran, and waits for one of its pods to come back."),),
     "pods_starting": (_("Has its place; the pods are being started."),),
     "no_pods_yet": (_("Has its place; its pods were not made yet."),),
@@ -78,7 +81,10 @@ STOPPED: Final[Mapping[str, Texts]] = {
 }
 
 ROUTING: Final[Mapping[str, Texts]] = {
-    "entry_terminating": (_("Its entry {entry} is being removed."), _("Its entry is being removed.")),
+    "entry_terminating": (
+        _("Its entry {entry} is being removed."),
+        _("Its entry is being removed."),
+    ),
     "entry_missing": (
         _("There is no entry {entry} in its namespace."),
         _("Its entry does not exist in this namespace."),
@@ -92,7 +98,10 @@ ROUTING: Final[Mapping[str, Texts]] = {
         _("Its entry leads to the queue {queue}, which does not exist."),
         _("Its entry leads to a queue that does not exist."),
     ),
-    "queue_terminating": (_("The queue {queue} is being removed."), _("Its queue is being removed.")),
+    "queue_terminating": (
+        _("The queue {queue} is being removed."),
+        _("Its queue is being removed."),
+    ),
     "queue_stopped": (
         _("The queue {queue} is held; jobs wait until it is opened."),
         _("Its queue is held; jobs wait until it is opened."),
@@ -136,7 +145,9 @@ REQUEST: Final[Mapping[str, Texts]] = {
         _("Its own node selector fits no flavor of the queue."),
     ),
     "untolerated_taint": (
-        _("Machines of the flavor {flavor} carry the taint {taint}, which the job does not tolerate."),
+        _(
+            "Machines of the flavor {flavor} carry the taint {taint}, which the job does not tolerate."
+        ),
         _("The machines carry a taint that the job does not tolerate."),
     ),
     "requests_above_limits": (
@@ -158,7 +169,7 @@ QUOTA: Final[Mapping[str, Texts]] = {
         _("Waits for quota."),
     ),
     "quota_short_other": (
-        _("{missing} more {resource} of the flavor {flavor} are needed."),
+        _("{missing} more of the {resource} of the flavor {flavor} are needed."),
         _("Waits for quota."),
     ),
     "max_capacity": (
@@ -166,7 +177,9 @@ QUOTA: Final[Mapping[str, Texts]] = {
         _("Asks for more than its queue can ever have at once."),
     ),
     "lost_the_race": (_("Another job took the free place first. It is looked at again soon."),),
-    "overlapping_preemption": (_("Two jobs want the same place to be freed. It is looked at again soon."),),
+    "overlapping_preemption": (
+        _("Two jobs want the same place to be freed. It is looked at again soon."),
+    ),
     "elastic_flavor": (
         _("Grows only on {original}, where it already runs, not on {flavor}."),
         _("Grows only on the kind of machine where it already runs."),
@@ -214,7 +227,9 @@ TOPOLOGY: Final[Mapping[str, Texts]] = {
         _("None of {asked_parts} pods finds a place near enough to the others."),
         _("There is quota, but no place where its pods are near enough to each other."),
     ),
-    "topology_invalid": (_("What it asks about the nearness of its machines does not fit together."),),
+    "topology_invalid": (
+        _("What it asks about the nearness of its machines does not fit together."),
+    ),
     "node_not_replaced": (
         _("The machine {node} failed, and no other near enough can take its place."),
         _("A machine failed, and no other near enough can take its place."),
@@ -227,10 +242,14 @@ ORDER: Final[Mapping[str, Texts]] = {
         _("Takes a break after a failed try."),
     ),
     "not_looked_at": (_("Was not looked at yet; it waits for its turn."),),
-    "same_as_another": (_("Just like another job that waits; it is looked at when that one moves."),),
+    "same_as_another": (
+        _("Just like another job that waits; it is looked at when that one moves."),
+    ),
     "other_variant": (_("A better variant of it already has its place."),),
     "on_hold": (_("Scaled to zero; it waits until it is wanted again."),),
-    "kueue_failed": (_("The cluster could not admit it because of an error of its own. It tries again."),),
+    "kueue_failed": (
+        _("The cluster could not admit it because of an error of its own. It tries again."),
+    ),
     "other_pods_not_ready": (_("Waits until the pods of jobs admitted before are ready."),),
     "unknown": (_("The cluster says: {raw}"), _("Waits; the cluster does not say why.")),
 }
@@ -264,8 +283,12 @@ BECAUSE: Final[Mapping[str, str | Promise]] = {
 # What would help, where that is for certain.
 HELP: Final[Mapping[str, str | Promise]] = {
     "quota_short": _("It starts by itself as soon as enough is free."),
-    "max_capacity": _("Waiting does not help: ask for fewer devices, or let the lead request more quota."),
-    "resource_not_covered": _("Waiting does not help: remove what the queue does not offer from the job."),
+    "max_capacity": _(
+        "Waiting does not help: ask for fewer devices, or let the lead request more quota."
+    ),
+    "resource_not_covered": _(
+        "Waiting does not help: remove what the queue does not offer from the job."
+    ),
     "selector_mismatch": _("Waiting does not help: change the node selector of the job."),
     "untolerated_taint": _("Waiting does not help: add a toleration, or use another entry."),
     "requests_above_limits": _("Waiting does not help: change the requests or limits of the job."),

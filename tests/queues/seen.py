@@ -29,11 +29,20 @@ def workload(cluster: Any, name: str, **more: Any) -> Workload:
 def running(cluster: Any, name: str, **more: Any) -> Workload:
     """One job that holds eight devices."""
     held = [{"flavor": "a100", "resource": "nvidia.com/gpu", "amount": 8}]
-    facts = {"state": "running", "stage": "", "code": "running", "params": {}, "raw": "", "held": held}
+    facts = {
+        "state": "running",
+        "stage": "",
+        "code": "running",
+        "params": {},
+        "raw": "",
+        "held": held,
+    }
     return workload(cluster, name, **(facts | more))
 
 
-def observed(cluster: Any, kind: str, name: str, body: dict[str, Any], **more: Any) -> ObservedObject:
+def observed(
+    cluster: Any, kind: str, name: str, body: dict[str, Any], **more: Any
+) -> ObservedObject:
     now = timezone.now()
     values = {
         "uid": f"uid-{kind}-{name}", "resource_version": "1", "in_sync": True,
@@ -46,13 +55,19 @@ def observed(cluster: Any, kind: str, name: str, body: dict[str, Any], **more: A
 
 def queue_body(nominal: int, held: int, parent: str = "research", **limits: Any) -> dict[str, Any]:
     """A ClusterQueue with one flavor; ``limits`` are those of its devices."""
-    amounts = {"cpu": (f"{8 * nominal}", f"{8 * held}"), "memory": (f"{64 * nominal}Gi", f"{64 * held}Gi")}
+    amounts = {
+        "cpu": (f"{8 * nominal}", f"{8 * held}"),
+        "memory": (f"{64 * nominal}Gi", f"{64 * held}Gi"),
+    }
     amounts["nvidia.com/gpu"] = (str(nominal), str(held))
     quota = [{"name": name, "nominalQuota": each[0]} for name, each in amounts.items()]
     quota[-1].update({key: str(value) for key, value in limits.items()})
     used = [{"name": name, "total": each[1]} for name, each in amounts.items()]
     return {
-        "spec": {"cohortName": parent, "resourceGroups": [{"flavors": [{"name": "a100", "resources": quota}]}]},
+        "spec": {
+            "cohortName": parent,
+            "resourceGroups": [{"flavors": [{"name": "a100", "resources": quota}]}],
+        },
         "status": {
             "flavorsReservation": [{"name": "a100", "resources": used}],
             "conditions": [{"type": "Active", "status": "True", "message": ""}],
