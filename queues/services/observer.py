@@ -42,6 +42,7 @@ log = structlog.get_logger(__name__)
 WINDOW = 0.1  # seconds: the longest time an event waits for company
 INBOX = 2000  # events; a full inbox slows the reading threads down
 HEARTBEAT = 5.0  # seconds between two signs of life in the database
+SEEN_EVERY = 0.5  # seconds between two looks for applies that wait to be seen
 KIND = {
     "ClusterQueue": kube_kinds.CLUSTER_QUEUE,
     "LocalQueue": kube_kinds.LOCAL_QUEUE,
@@ -176,6 +177,7 @@ class Observer:
         self.positions = Positions(cluster, client)
         self._open: set[str] = set()
         self._next_beat = 0.0
+        self._next_seen = 0.0
 
     def run(self) -> None:
         """Follow every kind until told to stop."""
@@ -252,7 +254,7 @@ class Observer:
         if not (known.dirty or known.gone or known.fresh):
             return
         known.spread()
-        changed = self.written.write(
+        self.written.write(
             objects=dict(self._object_rows()),
             gone=[(kind, *key) for kind, key in known.gone if kind in OBJECT_KINDS],
             workloads=self._workload_rows(),
@@ -262,8 +264,6 @@ class Observer:
         for kind, version in known.fresh.items():
             rows.listed(self.cluster, kind, version)
         known.cut()
-        if changed:
-            mark_seen(self.cluster)
 
     def _object_rows(self) -> Iterable[tuple[rows.ObjectKey, rows.ObjectRow]]:
         for kind, key in self.known.dirty:
@@ -299,8 +299,10 @@ class Observer:
 
     def _beat(self) -> None:
         now = time.monotonic()
-        if now < self._next_beat:
-            return
-        self._next_beat = now + HEARTBEAT
-        rows.alive(self.cluster, sorted(self._open))
-        mark_seen(self.cluster)
+        if now >= self._next_seen:
+            # Not only after a change: the object is often seen before its apply is recorded.
+            self._next_seen = now + SEEN_EVERY
+            mark_seen(self.cluster)
+        if now >= self._next_beat:
+            self._next_beat = now + HEARTBEAT
+            rows.alive(self.cluster, sorted(self._open))
