@@ -1,7 +1,5 @@
 """All addresses of the portal: each app has its own list."""
 
-from importlib.util import find_spec
-
 from django.conf import settings
 from django.urls import URLPattern, URLResolver, include, path
 from django.views.decorators.http import require_POST
@@ -16,11 +14,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
 ]
 if settings.DEMO:
     urlpatterns.append(path("", include("portal.demo.views")))
-urlpatterns += [
-    path("", include(module))
-    for module in ("tenants.urls", "queues.urls", "costs.urls")
-    if find_spec(module)
-]
+urlpatterns += [path("", include(module)) for module in ("tenants.urls", "queues.urls")]
 
 handler400 = "portal.web.errors.bad_request"
 handler403 = "portal.web.errors.forbidden"

@@ -12,4 +12,4 @@ class QueuesConfig(AppConfig):
 
     def ready(self) -> None:
         """Connect the receivers that turn committed work into wake-ups."""
-        from queues import receivers  # noqa: F401, PLC0415 - connecting is the import's effect
+        from queues import receivers  # noqa: F401 - connecting is the import's effect

@@ -12,6 +12,6 @@ from tenants.signals import work_ready
 @receiver(work_ready, dispatch_uid="queues.wake")
 def wake(sender: Any, *, cluster_id: int, **kwargs: Any) -> None:
     """Wake a worker once the surrounding transaction is committed."""
-    from queues.tasks import tick  # noqa: PLC0415 - the task module needs the app registry
+    from queues.tasks import tick
 
     tick.delay_on_commit(cluster_id)

@@ -77,7 +77,7 @@ def _capabilities(client: ClusterClient) -> dict[str, Any]:
     group = kinds.CLUSTER_QUEUE.group
     versions = client.groups().get(group, [])
     served = {str(each.get("name")) for each in client.discovery(group, _VERSION)}
-    wanted = {kind.plural for kind in kinds.WRITTEN_KUEUE}
+    wanted = {kind.plural for kind in kinds.KUEUE_KINDS}
     return {
         "kubernetes": client.version().git,
         "kueue_versions": versions,
