@@ -282,7 +282,6 @@ BECAUSE: Final[Mapping[str, str | Promise]] = {
 
 # What would help, where that is for certain.
 HELP: Final[Mapping[str, str | Promise]] = {
-    "quota_short": _("It starts by itself as soon as enough is free."),
     "max_capacity": _(
         "Waiting does not help: ask for fewer devices, or let the lead request more quota."
     ),

@@ -14,4 +14,4 @@ def wake(sender: Any, *, cluster_id: int, **kwargs: Any) -> None:
     """Wake a worker once the surrounding transaction is committed."""
     from queues.tasks import tick
 
-    tick.delay_on_commit(cluster_id)
+    tick.delay_on_commit(cluster_id)  # type: ignore[attr-defined]  # of WakeUp

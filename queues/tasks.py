@@ -52,7 +52,7 @@ def apply(apply_id: str) -> None:
     """Bring one approved plan into its cluster, then wake whoever waits behind it."""
     cluster_id = apply_service.run(UUID(apply_id))
     if cluster_id is not None:
-        tick.wake(cluster_id)
+        tick.wake(cluster_id)  # type: ignore[attr-defined]  # of WakeUp
 
 
 @shared_task

@@ -28,7 +28,9 @@ class Apply(StateRow, Claimable):
 
     TRANSITIONS: ClassVar = {
         "queued": frozenset({"running"}),
-        "running": frozenset({"queued", "running", "succeeded", "partial", "stale", "conflict", "unknown", "stuck"}),
+        "running": frozenset(
+            {"queued", "running", "succeeded", "partial", "stale", "conflict", "unknown", "stuck"}
+        ),
         "unknown": frozenset({"queued", "running"}),
         "partial": frozenset({"queued"}),
         "stuck": frozenset({"queued"}),
@@ -55,7 +57,14 @@ class Apply(StateRow, Claimable):
             models.CheckConstraint(
                 condition=models.Q(
                     state__in=[
-                        "queued", "running", "succeeded", "partial", "stale", "conflict", "unknown", "stuck",
+                        "queued",
+                        "running",
+                        "succeeded",
+                        "partial",
+                        "stale",
+                        "conflict",
+                        "unknown",
+                        "stuck",
                     ]
                 ),
                 name="apply_state",

@@ -46,7 +46,9 @@ class ObservedObject(models.Model):
         verbose_name = _("observed object")
         verbose_name_plural = _("observed objects")
         constraints = [
-            models.UniqueConstraint("cluster", "kind", "namespace", "name", name="observed_object_once"),
+            models.UniqueConstraint(
+                "cluster", "kind", "namespace", "name", name="observed_object_once"
+            ),
         ]
 
     def __str__(self) -> str:

@@ -31,8 +31,8 @@ class ClusterRow:
     @property
     def alive_at(self) -> Any:
         """Give the oldest sign of life, or nothing when one stream was never heard."""
-        times = [stream.alive_at for stream in self.streams]
-        return None if None in times else min(times, default=None)
+        times = [stream.alive_at for stream in self.streams if stream.alive_at is not None]
+        return min(times) if times and len(times) == len(self.streams) else None
 
     @property
     def lost(self) -> bool:

@@ -15,6 +15,8 @@ from kube.catalog import CPU
 from queues.models import ObservedObject
 
 Key = tuple[str, str]
+# Departments nest this deep at most; a cluster may hold anything.
+DEEPEST = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +67,25 @@ class Tree:
         for row in rows:
             node = _node(row)
             (self.queues if row.kind == "ClusterQueue" else self.departments)[row.name] = node
+        self._open_circles()
         for node in [*self.queues.values(), *self.departments.values()]:
             if node.parent:
                 parent = self.departments.setdefault(node.parent, Node(node.parent))
                 parent.children.append(node)
+        self._subtrees: dict[tuple[int, Key], int] = {}
+        self._usages: dict[tuple[int, Key], int] = {}
+        self._sums: dict[tuple[int, Key], tuple[int, int]] = {}
+
+    def _open_circles(self) -> None:
+        """Cut what Kueue refuses to calculate with: circles, and chains without a sensible end."""
+        for node in self.departments.values():
+            seen, at = {node.name}, node
+            while at.parent in self.departments:
+                if at.parent in seen or len(seen) > DEEPEST:
+                    node.parent = ""
+                    break
+                seen.add(at.parent)
+                at = self.departments[at.parent]
 
     def room(self, queue: str, key: Key) -> Room | None:
         """Say what ``queue`` holds and could take; None when the cluster has no such line."""
@@ -79,7 +96,7 @@ class Tree:
         held = node.held.get(key, 0)
         own = max(0, line.nominal - held)
         lent = self._lent(node, key)
-        reach = self._available(node, key, frozenset())
+        reach = self._available(node, key)
         return Room(
             nominal=line.nominal,
             held=held,
@@ -90,39 +107,43 @@ class Tree:
             lending_limit=line.lending_limit,
         )
 
-    def _subtree(self, node: Node, key: Key, seen: frozenset[str]) -> int:
-        own = node.lines[key].nominal if key in node.lines else 0
-        if node.name in seen:
-            return own
-        inner = seen | {node.name} if node.children else seen
-        return own + sum(
-            max(0, self._subtree(child, key, inner) - self._kept(child, key, inner))
-            for child in node.children
-        )
+    def _subtree(self, node: Node, key: Key) -> int:
+        """Give what a node has itself, and what its children hand up."""
+        known = self._subtrees.get((id(node), key))
+        if known is None:
+            own = node.lines[key].nominal if key in node.lines else 0
+            handed = (
+                max(0, self._subtree(child, key) - self._kept(child, key))
+                for child in node.children
+            )
+            known = self._subtrees[id(node), key] = own + sum(handed)
+        return known
 
-    def _kept(self, node: Node, key: Key, seen: frozenset[str]) -> int:
+    def _kept(self, node: Node, key: Key) -> int:
+        """Give what a node does not hand up."""
         line = node.lines.get(key)
         if line is None or line.lending_limit is None:
             return 0
-        return max(0, self._subtree(node, key, seen) - line.lending_limit)
+        return max(0, self._subtree(node, key) - line.lending_limit)
 
-    def _usage(self, node: Node, key: Key, seen: frozenset[str]) -> int:
-        if node.name in seen:
-            return 0
-        inner = seen | {node.name} if node.children else seen
-        return node.held.get(key, 0) + sum(
-            max(0, self._usage(child, key, inner) - self._kept(child, key, inner))
-            for child in node.children
-        )
+    def _usage(self, node: Node, key: Key) -> int:
+        """Give what a node holds, and what its children hold beyond what they keep."""
+        known = self._usages.get((id(node), key))
+        if known is None:
+            beyond = (
+                max(0, self._usage(child, key) - self._kept(child, key)) for child in node.children
+            )
+            known = self._usages[id(node), key] = node.held.get(key, 0) + sum(beyond)
+        return known
 
-    def _available(self, node: Node, key: Key, seen: frozenset[str]) -> int:
-        none: frozenset[str] = frozenset()
-        subtree, usage = self._subtree(node, key, none), self._usage(node, key, none)
+    def _available(self, node: Node, key: Key) -> int:
+        """Give what could still be taken at a node, the reach through its parents included."""
+        subtree, usage = self._subtree(node, key), self._usage(node, key)
         parent = self.departments.get(node.parent)
-        if parent is None or parent.name in seen:
+        if parent is None:
             return subtree - usage
-        kept = self._kept(node, key, none)
-        above = self._available(parent, key, seen | {parent.name})
+        kept = self._kept(node, key)
+        above = self._available(parent, key)
         line = node.lines.get(key)
         if line is not None and line.borrowing_limit is not None:
             stored, used = subtree - kept, max(0, usage - kept)
@@ -134,22 +155,28 @@ class Tree:
         parent = self.departments.get(node.parent)
         if parent is None or key not in node.lines:
             return 0
-        others = [each for each in parent.children if each is not node]
-        taken = sum(max(0, _held(each, key, self) - _own(each, key, self)) for each in others)
-        spare = sum(max(0, _own(each, key, self) - _held(each, key, self)) for each in others)
+        taken, spare = self._beside(parent, key)
+        taken -= max(0, self._usage(node, key) - self._subtree(node, key))
+        spare -= max(0, self._subtree(node, key) - self._usage(node, key))
         spare += parent.lines[key].nominal if key in parent.lines else 0
         line = node.lines[key]
         idle = max(0, line.nominal - node.held.get(key, 0))
         lendable = idle if line.lending_limit is None else min(idle, line.lending_limit)
         return min(lendable, max(0, taken - spare))
 
-
-def _own(node: Node, key: Key, tree: Tree) -> int:
-    return tree._subtree(node, key, frozenset())
-
-
-def _held(node: Node, key: Key, tree: Tree) -> int:
-    return tree._usage(node, key, frozenset())
+    def _beside(self, parent: Node, key: Key) -> tuple[int, int]:
+        """Sum what the children of a department take beyond their own, and what they leave."""
+        known = self._sums.get((id(parent), key))
+        if known is None:
+            balance = [
+                self._usage(each, key) - self._subtree(each, key) for each in parent.children
+            ]
+            taken, spare = (
+                sum(max(0, each) for each in balance),
+                sum(max(0, -each) for each in balance),
+            )
+            known = self._sums[id(parent), key] = (taken, spare)
+        return known
 
 
 def _node(row: ObservedObject) -> Node:

@@ -252,8 +252,8 @@ class Applying:
         with transaction.atomic():
             self.lease.check()
             ObjectResult.objects.filter(pk=result.pk).update(state=state, at=Now(), **fields)
-        result.state = state
-        for name, value in fields.items():
+        # A result has no machine of states: the row in memory follows the row in the database.
+        for name, value in {"state": state, **fields}.items():
             setattr(result, name, value)
 
     def _record_applied(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -12,9 +12,15 @@ from django.shortcuts import resolve_url
 
 from portal.web.pages import wants_partial
 from queues.selectors.freshness import Freshness
+from tenants.models import User
 
 # A page's stamp follows the age of its data in steps of this many seconds.
 STEP = 10
+
+
+def person(request: HttpRequest) -> User:
+    """Return who is signed in; every view of this app has ``login_required`` above it."""
+    return cast(User, request.user)
 
 
 class SeeOther(HttpResponseRedirect):

@@ -19,7 +19,7 @@ from portal.web.tokens import form_key, new_key
 from queues.selectors.freshness import freshness
 from queues.selectors.tenants import LineNow, tenant_queues
 from queues.services import capacity
-from queues.views.answers import oldest
+from queues.views.answers import oldest, person
 from queues.views.progress import path_in_words
 from tenants.forms import QuotaRequestForm
 from tenants.forms.quota import Row
@@ -85,7 +85,7 @@ class Asking:
         if self.cluster is None:
             raise Http404
         return service.submit(
-            actor=self.request.user, cluster=self.cluster, tenant=self.tenant,  # type: ignore[arg-type]
+            actor=person(self.request), cluster=self.cluster, tenant=self.tenant,
             kind=Request.Kind.QUOTA, edits=self.form.edits(),
             reason=self.form.cleaned_data["reason"], key=form_key(self.request),
         )  # fmt: skip
@@ -95,7 +95,7 @@ class Asking:
         if self.again is None:
             raise Http404
         return service.resubmit(
-            actor=self.request.user, request=self.again, edits=self.form.edits(),  # type: ignore[arg-type]
+            actor=person(self.request), request=self.again, edits=self.form.edits(),
             reason=self.form.cleaned_data["reason"],
         )  # fmt: skip
 
@@ -156,6 +156,8 @@ class Asking:
         return not set(self.form.errors) - {"reason", "__all__"}
 
     def _capacity(self, proposal: Proposal) -> list[dict[str, Any]]:
+        if self.cluster is None:
+            return []
         was = {
             row["flavor"]: row["committed"] for row in capacity.facts(self.cluster, proposal.before)
         }

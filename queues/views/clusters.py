@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
@@ -15,7 +17,7 @@ from queues.selectors.clusters import cluster_now, cluster_rows
 from queues.selectors.tenants import queues_now
 from queues.services import links
 from queues.views import health, meters
-from queues.views.answers import see_other
+from queues.views.answers import person, see_other
 from tenants import access
 
 
@@ -24,7 +26,7 @@ from tenants import access
 def clusters(request: HttpRequest) -> HttpResponse:
     """List the clusters with their health."""
     rows = cluster_rows(access.clusters(request.user).order_by("slug"))
-    context = {
+    context: dict[str, Any] = {
         "rows": [health.ListLine(row) for row in rows],
         "may_register": access.can(request.user, "cluster.register"),
     }
@@ -41,7 +43,7 @@ def cluster(request: HttpRequest, slug: str) -> HttpResponse:
     queues = queues_now(access.queues(request.user).filter(cluster=row))
     details = access.can(request.user, "cluster.details", row)
     shown = [meters.shown(each, {}) for each in queues]
-    context = {
+    context: dict[str, Any] = {
         "cluster": row, "now": now, "health": health.Health(now, details=details),
         "queues": shown, "others": now.row.queues - len(queues), "details": details,
         "may_write": access.can(request.user, "cluster.write", row),
@@ -62,13 +64,16 @@ def register(request: HttpRequest) -> HttpResponse:
     form = ConnectForm(request.POST or {}, request.FILES) if posted else ConnectForm()
     if posted and form.is_valid():
         try:
-            made = links.register_cluster(actor=request.user, **form.facts())
+            made = links.register_cluster(actor=person(request), **form.facts())
         except DomainError as refusal:
             form.add_error(PLACES.get(refusal.field or ""), str(refusal.message))
         else:
             said = _("Connected, read-only. The portal's rights there are being checked.")
             return see_other(request, said, "cluster", made.slug)
-    context = {"form": form, "crumbs": [{"label": _("Clusters"), "url": "/clusters/"}]}
+    context: dict[str, Any] = {
+        "form": form,
+        "crumbs": [{"label": _("Clusters"), "url": "/clusters/"}],
+    }
     return page(
         request, "queues/cluster_register.html", context, status=422 if form.errors else 200
     )
@@ -80,6 +85,6 @@ def writing(request: HttpRequest, slug: str) -> HttpResponse:
     """Switch writing to a cluster on or off."""
     row = access.cluster(request.user, slug, "cluster.write")
     on = request.POST.get("on") == "yes"
-    links.set_writing(actor=request.user, cluster=row, on=on)
+    links.set_writing(actor=person(request), cluster=row, on=on)
     said = _("The portal may write to this cluster now.") if on else _("The portal only reads now.")
     return see_other(request, said, "cluster", row.slug)

@@ -48,7 +48,11 @@ class ListLine:
         """Read its state."""
         self.row = row
         self.cluster = row.cluster
-        self.state = state_of(row)
+
+    @cached_property
+    def state(self) -> str:
+        """Give the one word for how well we hear it."""
+        return state_of(self.row)
 
     @property
     def stamp(self) -> tuple[object, ...]:
@@ -113,7 +117,11 @@ class Health:
         self.now = now
         self.details = details
         self.link: Link | None = now.row.link
-        self.state = state_of(now.row)
+
+    @cached_property
+    def state(self) -> str:
+        """Give the one word for how well we hear it."""
+        return state_of(self.now.row)
 
     @cached_property
     def streams(self) -> list[StreamLine]:

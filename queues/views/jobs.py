@@ -41,7 +41,7 @@ def jobs(request: HttpRequest) -> HttpResponse:
     numbers = select.counts(select.of_tenants(tenants))
     ages = freshness({job.cluster_id for job in rows}, JOBS)
     context = {
-        "rows": rows, "jobs": shown, "filter": found, "counts": numbers, "all": not own,
+        "several": not own or len(own) > 1, "rows": rows, "jobs": shown, "filter": found, "counts": numbers, "all": not own,
         "ages": oldest(ages), "filtered": any(request.GET.get(name) for name in found.filters),
     }  # fmt: skip
     stamp = generation([row.stamp for row in shown], numbers, ages=oldest(ages))

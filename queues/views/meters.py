@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from kube.catalog import CPU, MEMORY
 from portal.web.parts import MeterLine
 from queues.selectors.freshness import Freshness
+from queues.selectors.room import Room
 from queues.selectors.tenants import LineNow, QueueNow
 
 
@@ -32,21 +33,19 @@ class QueueShown:
 
 def shown(now: QueueNow, ages: Mapping[int, Freshness]) -> QueueShown:
     """Draw a queue's lines; what the cluster does not know yet is listed apart."""
-    live = [line for line in now.lines if line.room is not None]
+    live = [(line, line.room) for line in now.lines if line.room is not None]
     age = ages.get(now.queue.cluster_id)
     return QueueShown(
         now=now,
-        devices=[meter(line) for line in live if line.is_device],
-        others=[meter(line) for line in live if not line.is_device],
+        devices=[meter(line, room) for line, room in live if line.is_device],
+        others=[meter(line, room) for line, room in live if not line.is_device],
         pending=[line for line in now.lines if line.room is None and line.is_device],
         at=age.at if age else None,
     )
 
 
-def meter(line: LineNow) -> MeterLine:
+def meter(line: LineNow, room: Room) -> MeterLine:
     """Draw one line with the numbers of the cluster, not with those of the catalog."""
-    room = line.room
-    assert room is not None
     return MeterLine(
         label=label(line),
         unit=unit(line.line.resource),

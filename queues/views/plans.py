@@ -20,7 +20,7 @@ from queues.selectors.requests import results_of
 from queues.services import approve as deciding
 from queues.services import capacity, conflicts
 from queues.views import progress
-from queues.views.answers import see_other
+from queues.views.answers import person, see_other
 from tenants import access
 from tenants.models import Revision
 from tenants.services.catalog import catalog_of
@@ -32,7 +32,7 @@ MOVING = (Apply.State.QUEUED, Apply.State.RUNNING, Apply.State.UNKNOWN)
 @login_required
 def plan(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Show a plan with everything that a decision needs."""
-    row = own.plan(request.user, pk)
+    row = own.plan(person(request), pk)
     sorted_ = sorted_objects(row)
     context = {
         "plan": row, "request_row": row.request, "what": progress.summary(row.request, row),
@@ -102,9 +102,9 @@ def raw(objects: list[Any]) -> list[tuple[str, str]]:
 @login_required
 def approve(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Approve the plan that was shown; its digest came with the form."""
-    row = own.plan(request.user, pk, "plan.approve")
+    row = own.plan(person(request), pk, "plan.approve")
     made = deciding.approve(
-        actor=request.user, plan=row, digest=request.POST.get("digest", ""),  # type: ignore[arg-type]
+        actor=person(request), plan=row, digest=request.POST.get("digest", ""),
         take_back=request.POST.get("take_back") == "yes", reason=request.POST.get("reason", ""),
     )  # fmt: skip
     return see_other(
@@ -116,9 +116,9 @@ def approve(request: HttpRequest, pk: UUID) -> HttpResponse:
 @login_required
 def reject(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Reject the plan that was shown, with a reason."""
-    row = own.plan(request.user, pk, "plan.reject")
+    row = own.plan(person(request), pk, "plan.reject")
     deciding.reject(
-        actor=request.user, plan=row, digest=request.POST.get("digest", ""),  # type: ignore[arg-type]
+        actor=person(request), plan=row, digest=request.POST.get("digest", ""),
         reason=request.POST.get("reason", ""),
     )  # fmt: skip
     return see_other(request, _("Rejected, with your reason."), "request", row.request_id)
@@ -128,11 +128,11 @@ def reject(request: HttpRequest, pk: UUID) -> HttpResponse:
 @login_required
 def keep_theirs(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Let the catalog follow what another writer set."""
-    row = own.plan(request.user, pk, "plan.keep_theirs")
+    row = own.plan(person(request), pk, "plan.keep_theirs")
     revision: Revision = conflicts.keep_theirs(
-        actor=request.user,
+        actor=person(request),
         plan=row,
-        reason=request.POST.get("reason", ""),  # type: ignore[arg-type]
+        reason=request.POST.get("reason", ""),
     )
     said = _("The catalog follows the cluster now, as revision %(number)d.") % {
         "number": revision.number
@@ -144,9 +144,9 @@ def keep_theirs(request: HttpRequest, pk: UUID) -> HttpResponse:
 @login_required
 def abandon(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Give the plan's request up."""
-    row = own.plan(request.user, pk, "request.abandon")
+    row = own.plan(person(request), pk, "request.abandon")
     reason = request.POST.get("reason", "")
-    conflicts.abandon(actor=request.user, request=row.request, reason=reason)  # type: ignore[arg-type]
+    conflicts.abandon(actor=person(request), request=row.request, reason=reason)
     return see_other(request, _("The request is given up."), "request", row.request_id)
 
 
@@ -154,7 +154,7 @@ def abandon(request: HttpRequest, pk: UUID) -> HttpResponse:
 @login_required
 def apply(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Show what became of each object."""
-    row = own.apply(request.user, pk)
+    row = own.apply(person(request), pk)
     results = results_of(row)
     context = {
         "apply": row, "request_row": row.request, "rows": progress.result_rows(results),
@@ -181,6 +181,6 @@ def counts(results: list[Any]) -> dict[str, int]:
 @login_required
 def retry(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Go on with an apply that stopped."""
-    row = own.apply(request.user, pk, "apply.retry")
-    conflicts.continue_partial(actor=request.user, apply=row)  # type: ignore[arg-type]
+    row = own.apply(person(request), pk, "apply.retry")
+    conflicts.continue_partial(actor=person(request), apply=row)
     return see_other(request, _("It goes on where it stopped."), "apply", pk)

@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as _lazy
 
-from portal.web.parts import Change, Step
+from portal.web.parts import Change, Step, StepState
 from queues.models import Apply, ObjectResult, Plan, PlanObject
 from queues.selectors.requests import Course
 from tenants import access
@@ -120,7 +120,7 @@ class Way:
         decision = getattr(self.course.plan, "decision", None) if self.course.plan else None
         state = self.request.state
         if decision is not None:
-            how = "failed" if decision.verdict == "reject" else "done"
+            how: StepState = "failed" if decision.verdict == "reject" else "done"
             note = decision.reason or decision.get_verdict_display()
             return Step(_("Decided"), how, str(decision.actor), decision.at, note)
         if state == State.PLANNED:

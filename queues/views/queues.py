@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
@@ -31,7 +33,7 @@ def queue(request: HttpRequest, cluster: str, name: str) -> HttpResponse:
     ages = freshness([row.cluster_id])
     shown = meters.shown(queues_now([row])[0], ages)
     owners = {(row.cluster_id, row.name): row}
-    context = {
+    context: dict[str, Any] = {
         "queue": row, "shown": shown, "lists": lists, "ages": oldest(ages),
         "running": sentences.shown(lists.running, owners, viewer),
         "pending": sentences.lines(lists.pending, owners, viewer),

@@ -16,7 +16,7 @@ from queues.filters import RequestFilter
 from queues.selectors.requests import course, listed
 from queues.services import conflicts
 from queues.views import asking, progress
-from queues.views.answers import see_other
+from queues.views.answers import person, see_other
 from tenants import access
 from tenants.services import requests as service
 
@@ -52,13 +52,12 @@ def requests(request: HttpRequest) -> HttpResponse:
     rows = access.requests(request.user)
     found = RequestFilter(request.GET, listed(rows), request=request)
     listing = keyset(found.qs, request.GET, ORDERS)
+    led = access.rights(request.user).tenant_ids(frozenset({access.LEAD}))
     context = {
         "rows": listing, "filter": found, "show": request.GET.get("show", ""),
-        "led": access.rights(request.user).tenant_ids(frozenset({access.LEAD})),
-        "crumbs": [],
+        "ask": list(access.tenants(request.user).filter(pk__in=led)) if led else [],
     }  # fmt: skip
-    context["ask"] = [t for t in access.tenants(request.user) if t.pk in context["led"]]
-    stamp = ([(row.pk, row.version) for row in listing], found.data, context["led"])
+    stamp = ([(row.pk, row.version) for row in listing], found.data, led)
     return page(request, "queues/requests.html", context, partial="list", seen=stamp)
 
 
@@ -94,7 +93,7 @@ def edit(request: HttpRequest, pk: UUID) -> HttpResponse:
 def withdraw(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Take a request back."""
     row = access.request(request.user, pk, "request.withdraw")
-    service.withdraw(actor=request.user, request=row)
+    service.withdraw(actor=person(request), request=row)
     return see_other(request, _("The request is withdrawn."), "request", pk)
 
 
@@ -103,7 +102,7 @@ def withdraw(request: HttpRequest, pk: UUID) -> HttpResponse:
 def plan_again(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Have a new plan made."""
     row = access.request(request.user, pk, "request.plan_again")
-    conflicts.plan_again(actor=request.user, request=row)
+    conflicts.plan_again(actor=person(request), request=row)
     return see_other(request, _("A new plan is being made."), "request", pk)
 
 
@@ -113,5 +112,5 @@ def abandon(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Give a request up; what it had committed to the catalog is set back."""
     row = access.request(request.user, pk, "request.abandon")
     reason = request.POST.get("reason", "")
-    conflicts.abandon(actor=request.user, request=row, reason=reason)
+    conflicts.abandon(actor=person(request), request=row, reason=reason)
     return see_other(request, _("The request is given up."), "request", pk)

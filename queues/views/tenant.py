@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
@@ -32,7 +34,7 @@ def tenant(request: HttpRequest, slug: str) -> HttpResponse:
     tenants = Tenant.objects.filter(pk=row.pk)
     waiting = list(select.waiting(jobs)[:WAITING_SHOWN]) if jobs is not None else []
     viewer = reading.viewer(waiting, tenants, sees_all=bool(access.rights(request.user).platform))
-    context = {
+    context: dict[str, Any] = {
         "tenant": row, "queues": [meters.shown(each, ages) for each in queues],
         "jobs": sentences.shown(waiting, select.owners(waiting), viewer), "sees_jobs": sees_jobs,
         "counts": select.counts(jobs) if jobs is not None else {},
