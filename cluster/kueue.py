@@ -151,12 +151,12 @@ def _condition(manifest: Manifest, kind: str) -> bool:
     return any(c["type"] == kind and c["status"] == "True" for c in conditions)
 
 
-def wait_established(api: Api, crds: Iterable[Manifest], patience: float = 60.0) -> None:
+def wait_established(api: Api, crds: Iterable[Manifest], patience: float = 120.0) -> None:
     """Wait until the API server serves every one of these custom resources."""
     until = time.monotonic() + patience
     for crd in crds:
         path = path_of(crd)
-        renew = time.monotonic() + 5
+        renew = time.monotonic() + 20
         while not _condition(api.find(path) or {}, "Established"):
             if time.monotonic() > until:
                 msg = f"CustomResourceDefinition {crd['metadata']['name']} is not established"
@@ -200,7 +200,7 @@ def _visible(api: Api) -> None:
             raise OSError(msg)
 
 
-def wait_ready(api: Api, patience: float = 90.0) -> None:
+def wait_ready(api: Api, patience: float = 180.0) -> None:
     """Wait until Kueue's webhooks answer and both visibility APIs are available."""
     until = time.monotonic() + patience
     for check in (_probe, _visible):

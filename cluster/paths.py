@@ -44,3 +44,10 @@ def data_dir(name: str = DEFAULT_NAME, data: str | os.PathLike[str] | None = Non
     if data is not None:
         return Path(data).expanduser().absolute()
     return state_dir() / "clusters" / name
+
+
+def make_private(folder: Path) -> Path:
+    """Make a folder that only its owner can enter; one that exists is left as it is."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(exist_ok=True, mode=0o700)
+    return folder

@@ -21,7 +21,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from cluster import build, certs, kueue, manifests, ports, processes
+from cluster import build, certs, kueue, manifests, paths, ports, processes
 from cluster import supervisor as sup
 from cluster.api import Api, ApiError
 from cluster.control import SOCKET
@@ -84,7 +84,7 @@ class Instance:
         for name in names:
             self.supervisor.call(functools.partial(self.supervisor.start, name))
 
-    def _wait(self, name: str, check: Callable[[], bool], patience: float = 60.0) -> None:
+    def _wait(self, name: str, check: Callable[[], bool], patience: float = 120.0) -> None:
         until = time.monotonic() + patience
         while not check():
             if self.supervisor.ending:
@@ -118,6 +118,7 @@ class Instance:
             self._take("kueue", lambda: self._start("kueue"))
             self._take("webhooks", lambda: kueue.wait_ready(self.api))
             self.state = "ready"
+            print(f"{self.settings.name} is ready: {self.layout.server}", flush=True)
         except Exception as error:  # noqa: BLE001 whatever it is, the person who waits reads it
             if self.supervisor.ending:
                 return
@@ -196,7 +197,7 @@ def serve(settings: Settings) -> int:
     os.umask(0o077)
     data = Path(settings.data)
     for folder in (data, data / "logs", data / "tmp"):
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        paths.make_private(folder)
     try:
         lock = sup.hold(data)
     except BlockingIOError:
