@@ -12,7 +12,7 @@ from django.db.models import Count, QuerySet, Sum
 from kube.catalog import CPU, MEMORY
 from queues.models import Credential, Link, ObservedObject, Stream, Workload
 from queues.selectors.freshness import is_lost
-from queues.selectors.room import amount
+from queues.selectors.room import amount, held
 from tenants.models import Cluster, Department, Pool, Queue, QuotaLine, Revision
 
 
@@ -126,15 +126,15 @@ def pools_now(cluster: Cluster) -> list[PoolNow]:
     pools = [pool for pool in Pool.objects.filter(cluster=cluster) if pool.resource]
     nodes = list(ObservedObject.objects.filter(cluster=cluster, kind="Node").only("body"))
     promised = committed(cluster)
-    held = _held(cluster)
-    return [_pool(pool, nodes, promised, held) for pool in pools]
+    taken = _held(cluster)
+    return [_pool(pool, nodes, promised, taken) for pool in pools]
 
 
 def _pool(
     pool: Pool,
     nodes: list[ObservedObject],
     promised: Mapping[tuple[str, str], int],
-    held: Mapping[tuple[str, str], int],
+    taken: Mapping[tuple[str, str], int],
 ) -> PoolNow:
     key = (pool.flavor, pool.resource)
     labels = [
@@ -151,7 +151,7 @@ def _pool(
             for node in ready
         ),
         committed=promised.get(key, 0),
-        held=held.get(key, 0),
+        held=taken.get(key, 0),
     )
 
 
@@ -182,8 +182,6 @@ def _held(cluster: Cluster) -> dict[tuple[str, str], int]:
     total: dict[tuple[str, str], int] = defaultdict(int)
     rows = ObservedObject.objects.filter(cluster=cluster, kind="ClusterQueue").only("body")
     for row in rows:
-        for flavor in (row.body.get("status") or {}).get("flavorsReservation") or ():
-            for resource in flavor.get("resources") or ():
-                key = (str(flavor["name"]), str(resource["name"]))
-                total[key] += amount(key[1], resource.get("total", 0))
+        for key, value in held(row.body).items():
+            total[key] += value
     return total

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from django.db.models import (
     Case,
@@ -20,7 +19,7 @@ from django.db.models import (
 from django.db.models.functions import Coalesce
 
 from queues.models import ObservedObject, Workload
-from queues.selectors.room import amount
+from queues.selectors.room import held, promised
 from tenants.models import Entry, Queue, Tenant
 
 # What needs eyes first: what moves, then what waits, then what runs, then the rest.
@@ -74,18 +73,10 @@ def quotas(jobs: Iterable[Workload]) -> dict[tuple[int, str, str, str], tuple[in
     )
     found: dict[tuple[int, str, str, str], tuple[int, int]] = {}
     for row in rows.only("cluster_id", "name", "body"):
-        held = dict(_lines((row.body.get("status") or {}).get("flavorsReservation"), "total"))
-        for group in (row.body.get("spec") or {}).get("resourceGroups") or ():
-            for key, nominal in _lines(group.get("flavors"), "nominalQuota"):
-                found[row.cluster_id, row.name, *key] = (held.get(key, 0), nominal)
+        taken = held(row.body)
+        for key, line in promised(row.body).items():
+            found[row.cluster_id, row.name, *key] = (taken.get(key, 0), line.nominal)
     return found
-
-
-def _lines(flavors: Any, name: str) -> Iterable[tuple[tuple[str, str], int]]:
-    for flavor in flavors or ():
-        for resource in flavor.get("resources") or ():
-            key = (str(flavor["name"]), str(resource["name"]))
-            yield key, amount(key[1], resource.get(name, 0))
 
 
 def foreign(words: Iterable[str], tenants: QuerySet[Tenant]) -> frozenset[str]:

@@ -6,7 +6,7 @@ withholds, hands the rest to its parent, and may take from the parent up to its 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +17,7 @@ from queues.models import ObservedObject
 Key = tuple[str, str]
 # Departments nest this deep at most; a cluster may hold anything.
 DEEPEST = 50
+LARGEST = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,27 +182,42 @@ class Tree:
 
 def _node(row: ObservedObject) -> Node:
     spec = _mapping(row.body.get("spec"))
-    parent = (
-        spec.get("cohortName") or spec.get("cohort")
-        if row.kind == "ClusterQueue"
-        else spec.get("parentName")
+    names = ("cohortName", "cohort") if row.kind == "ClusterQueue" else ("parentName",)
+    parent = next((str(spec[name]) for name in names if spec.get(name)), "")
+    return Node(row.name, parent, promised(row.body), held(row.body))
+
+
+def promised(body: Mapping[str, Any]) -> dict[Key, Line]:
+    """Give the quota lines of a queue or department as the cluster has it."""
+    groups = _rows(_mapping(body.get("spec")).get("resourceGroups"))
+    return {key: _line(each) for group in groups for key, each in _cells(group.get("flavors"))}
+
+
+def held(body: Mapping[str, Any]) -> dict[Key, int]:
+    """Give what a queue holds now, by flavor and resource."""
+    status = _mapping(body.get("status"))
+    return {
+        key: amount(key[1], each.get("total", 0))
+        for key, each in _cells(status.get("flavorsReservation"))
+    }
+
+
+def _cells(flavors: object) -> Iterator[tuple[Key, Mapping[str, Any]]]:
+    for flavor in _rows(flavors):
+        for resource in _rows(flavor.get("resources")):
+            yield (str(flavor.get("name", "")), str(resource.get("name", ""))), resource
+
+
+def _rows(value: object) -> Iterator[Mapping[str, Any]]:
+    return (
+        (each for each in value if isinstance(each, Mapping))
+        if isinstance(value, list)
+        else iter(())
     )
-    node = Node(row.name, str(parent or ""))
-    for group in spec.get("resourceGroups") or ():
-        for flavor in group.get("flavors") or ():
-            for resource in flavor.get("resources") or ():
-                key = (str(flavor["name"]), str(resource["name"]))
-                node.lines[key] = _line(resource)
-    status = _mapping(row.body.get("status"))
-    for flavor in status.get("flavorsReservation") or ():
-        for resource in flavor.get("resources") or ():
-            key = (str(flavor["name"]), str(resource["name"]))
-            node.held[key] = amount(key[1], resource.get("total", 0))
-    return node
 
 
 def _line(resource: Mapping[str, Any]) -> Line:
-    name = str(resource["name"])
+    name = str(resource.get("name", ""))
     limits = [
         None if resource.get(each) is None else amount(name, resource[each])
         for each in ("borrowingLimit", "lendingLimit")
@@ -215,7 +231,7 @@ def amount(resource: str, value: str | float) -> int:
         number = quantity.canonical(value)
     except ValueError:
         return 0  # a cluster may hold any text; a page must not fail on it
-    return int(number * 1000 if resource == CPU else number)
+    return int(min(number * 1000 if resource == CPU else number, LARGEST))
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

@@ -157,7 +157,8 @@ def _seen(row: ObservedObject | None, applied: _Applied | None) -> Seen:
 
 def _stopped(row: ObservedObject) -> str:
     """Give the cluster's own words when the queue is not active."""
-    for condition in (row.body.get("status") or {}).get("conditions") or ():
+    status = row.body.get("status")
+    for condition in (status.get("conditions") or ()) if isinstance(status, dict) else ():
         if condition.get("type") == "Active" and condition.get("status") != "True":
             return str(condition.get("message", ""))
     return ""
