@@ -10,16 +10,27 @@ from pathlib import Path
 from portal.embedded import Postgres, Redis
 from portal.embedded.postgres import OWNER, SUPERUSER, connect
 
+PREFIX = "gpuportal-test-"
 MARK = "GPUPORTAL_TEST_RUN"
 MAIN_PID = "GPUPORTAL_TEST_PID"
+
+
+def sweep() -> None:
+    """Remove what runs have left behind that were killed; their servers ended with them."""
+    for note in Path(tempfile.gettempdir()).glob(f"{PREFIX}*/pid"):
+        with contextlib.suppress(OSError, ValueError):
+            if note.stat().st_uid == os.getuid() and not Path(f"/proc/{note.read_text()}").exists():
+                shutil.rmtree(note.parent, ignore_errors=True)
 
 
 class Engines:
     """The servers of this run, when this is the process that started them."""
 
     def __init__(self) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="gpuportal-test-"))
+        sweep()
+        self.folder = Path(tempfile.mkdtemp(prefix=PREFIX))
         self.folder.chmod(0o711)
+        (self.folder / "pid").write_text(str(os.getpid()))
         self.postgres = Postgres.start(self.folder / "postgres", durable=False)
         self.redis = Redis.start(self.folder / "redis", durable=False)
         with connect(self.postgres.port, self.postgres.passwords[SUPERUSER]) as superuser:
