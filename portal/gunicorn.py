@@ -15,3 +15,5 @@ max_requests_jitter = 500
 worker_tmp_dir = "/dev/shm"  # noqa: S108
 # django_structlog writes one line for each request, with its id and the person.
 accesslog = None
+# Nothing of ours uses it, and a container has no home for its file.
+control_socket_disable = True

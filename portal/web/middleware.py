@@ -48,7 +48,11 @@ class HealthMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """Answer at once, or pass on."""
         view = health.PROBES.get(request.path_info)
-        return view(request) if view else self.get_response(request)
+        if view is None:
+            return self.get_response(request)
+        response = view(request)
+        response["Cache-Control"] = "no-store"
+        return response
 
 
 class HeadersMiddleware:

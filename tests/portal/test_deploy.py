@@ -99,6 +99,18 @@ def test_the_worker_listens_to_every_queue(settings):
     assert set(queues.removeprefix("--queues=").split(",")) == set(settings.TASK_QUEUES)
 
 
+def test_the_server_opens_no_second_door():
+    done = subprocess.run(
+        [sys.executable, "-m", "gunicorn", "--config", "python:portal.gunicorn", "--print-config",
+         "--check-config", "portal.wsgi"],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+        env={**os.environ, "DJANGO_SETTINGS_MODULE": "portal.settings"},
+    )  # fmt: skip
+
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"control_socket_disable\s+= True", done.stdout)
+
+
 def test_the_image_is_locked_and_not_root():
     assert "--require-hashes" in DOCKERFILE
     assert re.search(r"^USER 10001:10001$", DOCKERFILE, re.MULTILINE)

@@ -10,6 +10,7 @@ def test_tells_that_the_process_is_alive(client: Client):
 
     assert response.status_code == 200
     assert response.json() == {"status": "ok"}
+    assert response["Cache-Control"] == "no-store"
 
 
 @pytest.mark.django_db
