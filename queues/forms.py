@@ -51,6 +51,10 @@ class ConnectForm(forms.Form):
         help_text=_("Part of addresses: small letters, digits and hyphens."),
     )  # fmt: skip
     display_name = forms.CharField(label=_("Display name"), max_length=200)
+    replace = forms.BooleanField(
+        label=_("Replace the address and the tokens of a cluster that is connected already"),
+        required=False,
+    )  # fmt: skip
     reader = KubeconfigField(label=_("Kubeconfig to read with"), help_text=HELP["reader"])
     reader_file = forms.FileField(label=_("or as a file"), required=False)
     applier = KubeconfigField(label=_("Kubeconfig to write with"), help_text=HELP["applier"])
@@ -65,8 +69,8 @@ class ConnectForm(forms.Form):
             raise ValidationError(
                 _("Small letters, digits and hyphens; no reserved word.")
             ) from None
-        if slug == "register" or Cluster.objects.filter(slug=slug).exists():
-            raise ValidationError(_("There is a cluster of this name already."))
+        if slug == "register":
+            raise ValidationError(_("Small letters, digits and hyphens; no reserved word."))
         return slug
 
     def clean_display_name(self) -> str:
@@ -79,6 +83,9 @@ class ConnectForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         """Read both kubeconfigs; they must lead to the same cluster."""
         data = dict(super().clean() or {})
+        known = Cluster.objects.filter(slug=data.get("slug", "")).exists()
+        if known and not data.get("replace"):
+            self.add_error("slug", _("There is a cluster of this name already."))
         found = {each: self._read(each) for each in ("reader", "applier")}
         reader, applier = found["reader"], found["applier"]
         if reader and applier and reader.server != applier.server:

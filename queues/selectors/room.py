@@ -225,13 +225,15 @@ def _line(resource: Mapping[str, Any]) -> Line:
     return Line(amount(name, resource.get("nominalQuota", 0)), *limits)
 
 
-def amount(resource: str, value: str | float) -> int:
+def amount(resource: str, value: object) -> int:
     """Read a live quantity as the portal counts it: milli-CPU, bytes, whole devices."""
+    if not isinstance(value, str | int | float):
+        return 0
     try:
         number = quantity.canonical(value)
     except ValueError:
         return 0  # a cluster may hold any text; a page must not fail on it
-    return int(min(number * 1000 if resource == CPU else number, LARGEST))
+    return min(int(number * 1000 if resource == CPU else number), LARGEST)
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

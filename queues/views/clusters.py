@@ -61,7 +61,11 @@ def register(request: HttpRequest) -> HttpResponse:
     """Connect a cluster: read-only until an administrator switches writing on."""
     access.require(request.user, "cluster.register")
     posted = request.method == "POST"
-    form = ConnectForm(request.POST or {}, request.FILES) if posted else ConnectForm()
+    form = (
+        ConnectForm(request.POST or {}, request.FILES)
+        if posted
+        else ConnectForm(initial=_known(request))
+    )
     if posted and form.is_valid():
         try:
             made = links.register_cluster(actor=person(request), **form.facts())
@@ -77,6 +81,12 @@ def register(request: HttpRequest) -> HttpResponse:
     return page(
         request, "queues/cluster_register.html", context, status=422 if form.errors else 200
     )
+
+
+def _known(request: HttpRequest) -> dict[str, object]:
+    """Begin with the names of a cluster whose tokens are to be replaced."""
+    row = access.clusters(request.user).filter(slug=request.GET.get("cluster", "")[:40]).first()
+    return {"slug": row.slug, "display_name": row.display_name, "replace": True} if row else {}
 
 
 @require_POST

@@ -1,0 +1,405 @@
+"""Clusters: health, rights and capacity; connecting one, and letting the portal write."""
+
+import copy
+import json
+from datetime import timedelta
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.utils import timezone
+
+from queues import sealing
+from queues.models import Credential, Link, ObservedObject, Stream
+from tenants.models import AuditEvent, Cluster, Pool
+from tests import cast
+from tests.cast import MARK
+from tests.kube.test_credentials import CA, GOOD
+from tests.query_counts import counted
+from tests.queues import pages, seen
+
+LIST, PAGE, NEW, WRITING = (
+    "/clusters/",
+    "/clusters/lab/",
+    "/clusters/register",
+    "/clusters/lab/writing",
+)
+RIGHT = "patch clusterqueues.kueue.x-k8s.io"
+GOOD_REPORT = {
+    "ok": True,
+    "user": "system:serviceaccount:gpuportal-system:x",
+    "missing": [],
+    "surplus": [],
+}
+
+
+@pytest.fixture
+def full(lab):
+    """A cluster that is connected, checked and read; the portal may not write yet."""
+    Cluster.objects.update(writing=False)
+    seen.lab(lab.cluster)
+    seen.workload(lab.cluster, MARK, namespace="cv", queue="cv-train")
+    link = Link.objects.create(
+        cluster=lab.cluster, server="https://10.0.0.1:6443", ca_pem=CA, checked_at=timezone.now(),
+        preflight={"ok": True, "reader": GOOD_REPORT, "applier": GOOD_REPORT},
+        capabilities={"kubernetes": "v1.35.4", "kueue_versions": ["v1beta2"], "kinds_missing": [], "served": True},
+    )  # fmt: skip
+    for purpose in ("reader", "applier"):
+        expires = timezone.now() + timedelta(hours=20)
+        Credential.objects.create(
+            link=link, purpose=purpose, sealed=b"x", key_id="k", expires_at=expires
+        )
+    return lab
+
+
+def open_(client, who, url, **more):
+    client.force_login(who)
+    return client.get(url, **more)
+
+
+# --- the list -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("who", ["alice", "bob", "frank", "grace", "carol", "dave", "erin"])
+def test_list_is_for_everybody_with_a_role(full, client, who):
+    answer = open_(client, getattr(full, who), LIST)
+
+    assert "Lab" in pages.text(answer)
+    assert ("Connect a cluster" in pages.text(answer)) == (who == "dave")
+    if who in ("alice", "bob", "frank"):
+        pages.nothing_of_others(answer)
+
+
+def test_without_a_role_the_list_is_empty(full, client):
+    assert "No cluster yet" in pages.text(open_(client, full.heidi, LIST))
+
+
+def test_first_step_of_an_administrator(db, client):
+    answer = open_(client, cast.person("dave", platform="admin"), LIST)
+
+    assert "Connect the first one with two kubeconfigs" in pages.text(answer)
+
+
+STATES = [
+    (1, {}, "", "Live"),
+    (60, {}, "", "Late"),
+    (3600, {}, "", "Too old"),
+    (1, {"lost_since": timedelta(minutes=2)}, "", "Not reachable"),
+    (1, {"lost_since": timedelta(seconds=3)}, "", "Live"),
+    (1, {}, "GP-3101 refused", "Not reachable"),
+]
+
+
+@pytest.mark.parametrize(("seconds", "lost", "error", "word"), STATES)
+def test_health_in_one_word(full, client, seconds, lost, error, word):
+    now = timezone.now()
+    Stream.objects.update(alive_at=now - timedelta(seconds=seconds))
+    if lost:
+        Stream.objects.filter(kind="Node").update(lost_since=now - lost["lost_since"])
+    Link.objects.update(check_error=error)
+
+    assert word in pages.words(open_(client, full.dave, LIST)).partition("Differs")[2]
+
+
+def test_never_read(lab, client):
+    assert "Never seen" in pages.words(open_(client, lab.dave, LIST))
+    assert "No observer has read this cluster yet" in pages.words(client.get(PAGE))
+
+
+@pytest.mark.parametrize("number", [1, 30])
+def test_queries_of_the_list(full, client, number):
+    for each in range(number):
+        more = Cluster.objects.create(slug=f"more-{each}", display_name=f"More {each}")
+        seen.streams(more)
+    client.force_login(full.dave)
+    with counted("queues: clusters"):
+        client.get(LIST)
+
+
+# --- one cluster ----------------------------------------------------------------------------------
+
+
+def test_capacity_by_flavor(full, client):
+    said = pages.words(open_(client, full.bob, PAGE))
+
+    assert "NVIDIA A100 80 GB 4 / 4 32nodes offer 32 24 8 32 0 " in said
+
+
+def test_too_much_promised_is_said(full, client):
+    Pool.objects.update(capacity=20)
+
+    assert "4 too many" in pages.words(open_(client, full.dave, PAGE))
+
+
+@pytest.mark.parametrize("who", ["dave", "carol", "erin"])
+def test_platform_sees_rights_and_every_queue(full, client, who):
+    said = pages.words(open_(client, getattr(full, who), PAGE))
+
+    assert "In order" in said
+    assert "v1.35.4" in said
+    assert "https://10.0.0.1:6443" in said
+    assert "cv-train" in said
+    assert ("Let the portal write" in said) == (who == "dave")
+
+
+@pytest.mark.parametrize("who", ["alice", "bob", "frank"])
+def test_members_see_totals_and_own_queues(full, client, who):
+    answer = open_(client, getattr(full, who), PAGE)
+    said = pages.words(answer)
+
+    assert "nlp-train" in said
+    assert "1 queue of other tenants is not shown." in said
+    assert "cv-train" not in said
+    assert "10.0.0.1" not in said
+    assert "The portal's rights" not in pages.text(answer).replace("&#x27;", "'")
+    pages.nothing_of_others(answer)
+
+
+def test_without_a_role_there_is_no_cluster(full, client):
+    assert open_(client, full.heidi, PAGE).status_code == 404
+
+
+@pytest.mark.parametrize("slug", ["nowhere", "LAB", "%00", "l" * 300])
+def test_no_such_cluster(full, client, slug):
+    assert open_(client, full.dave, f"/clusters/{slug}/").status_code == 404
+
+
+def test_missing_and_surplus_rights(full, client):
+    bad = GOOD_REPORT | {
+        "ok": False,
+        "missing": [RIGHT],
+        "surplus": ["delete nodes"],
+        "incomplete": True,
+    }
+    Link.objects.update(preflight={"ok": False, "reader": GOOD_REPORT, "applier": bad})
+    said = pages.words(open_(client, full.dave, PAGE))
+
+    assert "Rights missing" in said
+    assert RIGHT in said
+    assert "delete nodes" in said
+    assert "Not possible yet" in said
+
+
+def test_credential_with_a_problem_and_error_of_the_check(full, client):
+    Credential.objects.filter(purpose="applier").update(problem="sealed to another key")
+    Link.objects.update(check_error="GP-3104 no answer", clock_skew_seconds=7)
+    said = pages.words(open_(client, full.dave, PAGE))
+
+    assert "sealed to another key" in said
+    assert "GP-3104 no answer" in said
+    assert "7 s apart" in said
+    assert "no answer" not in pages.words(open_(client, full.alice, PAGE))
+
+
+def test_lost_line_shows_its_error_to_the_platform(full, client):
+    since = timezone.now() - timedelta(minutes=5)
+    Stream.objects.filter(kind="Node").update(lost_since=since, error="410 gone")
+
+    assert "410 gone" in pages.words(open_(client, full.erin, PAGE))
+    assert "410 gone" not in pages.words(open_(client, full.bob, PAGE))
+    Stream.objects.filter(kind="Node").update(lost_since=timezone.now())
+    assert "Reconnecting" in pages.words(open_(client, full.bob, PAGE))
+
+
+def test_what_differs_is_listed(full, client):
+    ObservedObject.objects.filter(name="cv-train").update(in_sync=False)
+
+    assert "Differs from the catalog" in pages.text(open_(client, full.dave, PAGE))
+    assert "cv-train" not in pages.text(open_(client, full.alice, PAGE))
+
+
+def test_nothing_new_is_not_sent_again(full, client):
+    for url in (LIST, PAGE):
+        client.force_login(full.dave)
+        pages.unchanged(client, url)
+        stamp = pages.stamp(client, url)
+        Cluster.objects.update(writing=not Cluster.objects.get(slug="lab").writing)
+        assert pages.changed(client, url, stamp)
+
+
+@pytest.mark.parametrize("number", [1, 30])
+def test_queries_of_the_page(full, client, number):
+    for each in range(number):
+        seen.node(full.cluster, f"more-{each}")
+        seen.observed(
+            full.cluster, "ClusterQueue", f"more-{each}", seen.queue_body(1, 0), in_sync=False
+        )
+    client.force_login(full.dave)
+    with counted("queues: cluster"):
+        client.get(PAGE)
+
+
+# --- writing --------------------------------------------------------------------------------------
+
+
+def test_read_only_is_marked(full, client):
+    for url in (LIST, PAGE):
+        assert "Read-only" in pages.words(open_(client, full.bob, url))
+
+
+def test_administrator_switches_writing_on_and_off(full, client):
+    client.force_login(full.dave)
+    answer = client.post(WRITING, {"on": "yes"})
+
+    assert (answer.status_code, answer["Location"]) == (303, PAGE)
+    assert Cluster.objects.get(slug="lab").writing
+    assert "Stop writing" in pages.text(client.get(PAGE))
+
+    client.post(WRITING, {"on": "no"})
+    assert not Cluster.objects.get(slug="lab").writing
+    assert AuditEvent.objects.filter(action="cluster.write").count() == 2
+
+
+@pytest.mark.parametrize("body", [{}, {"on": "maybe"}, {"on": ["no", "nothing"]}])
+def test_anything_but_yes_is_off(full, client, body):
+    Cluster.objects.update(writing=True)
+    client.force_login(full.dave)
+    client.post(WRITING, body)
+
+    assert not Cluster.objects.get(slug="lab").writing
+
+
+def test_writing_stays_off_without_the_rights(full, client):
+    Link.objects.update(preflight={"ok": False})
+    client.force_login(full.dave)
+    answer = client.post(WRITING, {"on": "yes"})
+
+    assert answer.status_code == 422
+    assert "GP-4101" in pages.text(answer)
+    assert not Cluster.objects.get(slug="lab").writing
+
+
+@pytest.mark.parametrize("who", ["alice", "bob", "carol", "erin"])
+def test_writing_is_for_administrators(full, client, who):
+    client.force_login(getattr(full, who))
+
+    assert client.post(WRITING, {"on": "yes"}).status_code == 403
+    assert not Cluster.objects.get(slug="lab").writing
+    assert client.get(WRITING).status_code == 405
+
+
+# --- connecting -------------------------------------------------------------------------------------
+
+
+def kubeconfig(token: str = "reader.token-1", **cluster) -> str:
+    found = copy.deepcopy(GOOD)
+    found["users"][0]["user"] = {"token": token}
+    found["clusters"][0]["cluster"] |= cluster
+    return json.dumps(found)
+
+
+@pytest.fixture
+def keys(settings):
+    settings.SEALING_PUBLIC_KEY, settings.SEALING_PRIVATE_KEY = sealing.new_key_pair()
+
+
+def body(**more) -> dict:
+    values = {
+        "slug": "prod", "display_name": "Production", "reader": kubeconfig(),
+        "applier": kubeconfig("applier.token-2"),
+    }  # fmt: skip
+    return values | more
+
+
+def test_connects_a_cluster(lab, client, keys):
+    client.force_login(lab.dave)
+    answer = client.post(NEW, body())
+
+    assert (answer.status_code, answer["Location"]) == (303, "/clusters/prod/")
+    made = Link.objects.get(cluster__slug="prod")
+    assert made.server == "https://10.0.0.1:6443"
+    assert not made.cluster.writing
+    sealed = made.credentials.get(purpose="applier")
+    opened = sealing.unseal(bytes(sealed.sealed), sealed.key_id, purpose=f"{made.pk}:applier")
+    assert opened == "applier.token-2"
+    assert "applier.token-2" not in str(list(AuditEvent.objects.values()))
+    assert "being checked" in pages.text(client.get("/clusters/prod/"))
+
+
+def test_takes_files(lab, client, keys):
+    client.force_login(lab.dave)
+    files = {
+        "reader_file": SimpleUploadedFile("reader.yaml", kubeconfig().encode()),
+        "applier_file": SimpleUploadedFile("applier.yaml", kubeconfig("other.token").encode()),
+    }
+    assert client.post(NEW, body(reader="", applier="") | files).status_code == 303
+
+
+REFUSED = [
+    ({"slug": "A B"}, "slug", "no reserved word"),
+    ({"slug": "new"}, "slug", "no reserved word"),
+    ({"slug": "register"}, "slug", "no reserved word"),
+    ({"slug": "lab"}, "slug", "There is a cluster of this name already."),
+    ({"slug": ""}, "slug", "required"),
+    ({"slug": "a\x00b"}, "slug", ""),
+    ({"display_name": "a\u202eb"}, "display_name", ""),
+    ({"display_name": ""}, "display_name", "required"),
+    ({"reader": ""}, "reader", "Paste a kubeconfig, or choose a file."),
+    ({"reader": "{"}, "reader", "neither YAML nor JSON"),
+    ({"reader": "kind: Pod"}, "reader", "not a kubeconfig"),
+    ({"reader": "x" * 300_000}, "reader", ""),
+    ({"reader": kubeconfig(server="http://10.0.0.1")}, "reader", "https"),
+    (
+        {"reader": kubeconfig(**{"insecure-skip-tls-verify": True})},
+        "reader",
+        "check of the certificate",
+    ),
+    ({"applier": "kind: Config"}, "applier", "no list of contexts"),
+    ({"applier": kubeconfig(server="https://10.0.0.2:6443")}, "applier", "another server"),
+    ({"applier": kubeconfig()}, "applier", "identity to read with"),
+    (
+        {"applier": json.dumps(GOOD | {"users": [{"name": "u", "user": {"exec": {}}}]})},
+        "applier",
+        "run a command",
+    ),
+    ({"reader": kubeconfig(**{"certificate-authority-data": "bm9uZQ=="})}, "reader", ""),
+]
+
+
+@pytest.mark.parametrize(("change", "field", "said"), REFUSED)
+def test_each_refusal_stands_beside_its_field(lab, client, keys, change, field, said):
+    client.force_login(lab.dave)
+    answer = client.post(NEW, body(**change))
+
+    assert answer.status_code == 422
+    assert said in " ".join(answer.context["form"].errors.get(field, []))
+    assert answer.context["form"].errors.get(field)
+    assert not Cluster.objects.filter(slug="prod").exists()
+
+
+def test_replaces_tokens_when_told_so(full, client, keys):
+    client.force_login(full.dave)
+    start = client.get(f"{NEW}?cluster=lab")
+    assert 'value="lab"' in pages.text(start)
+
+    assert client.post(NEW, body(slug="lab", display_name="Lab", replace="on")).status_code == 303
+    link = Link.objects.get(cluster=full.cluster)
+    assert link.preflight == {}
+    assert set(link.credentials.values_list("key_id", flat=True)) != {"k"}
+
+
+def test_portal_without_a_key_says_so(lab, client, settings):
+    settings.SEALING_PUBLIC_KEY = ""
+    client.force_login(lab.dave)
+    answer = client.post(NEW, body())
+
+    assert answer.status_code == 422
+    assert answer.context["form"].non_field_errors()
+    assert not Link.objects.exists()
+
+
+@pytest.mark.parametrize("who", ["alice", "bob", "carol", "erin", "heidi"])
+def test_connecting_is_for_administrators(lab, client, who):
+    client.force_login(getattr(lab, who))
+
+    assert client.get(NEW).status_code == 403
+    assert client.post(NEW, body()).status_code == 403
+    assert not Cluster.objects.filter(slug="prod").exists()
+
+
+def test_hostile_file_is_not_read_to_its_end(lab, client, keys):
+    client.force_login(lab.dave)
+    file = SimpleUploadedFile("reader.yaml", b"\xff\xfe" + b"a" * 400_000)
+    answer = client.post(NEW, body(reader="") | {"reader_file": file})
+
+    assert answer.status_code == 422
+    assert answer.context["form"].errors["reader"]
