@@ -21,6 +21,7 @@ from tenants.models import Cluster, Membership, PlatformRole, Request, Tenant
 # The observer gives a sign of life at least this often.
 INTERVAL = 15
 SWITCHED = 30
+DECIDING = "?show=decide"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,10 @@ class Frame:
         except NoReverseMatch:
             return None
         here = self.request.path
-        current = here == url or (url != "/" and here.startswith(url) and not query)
+        asked = "?" + self.request.GET.urlencode() if self.request.GET else ""
+        deciding = asked.startswith(DECIDING)
+        current = here == url and deciding == (query == DECIDING)
+        current = current or (url != "/" and here != url and here.startswith(url) and not query)
         return Item(label, url + query, current, count)
 
     def nav(self) -> list[Group]:
@@ -104,9 +108,7 @@ class Frame:
             ),
         ]
         if held.platform & {access.APPROVER, access.ADMIN}:
-            waiting = self.item(
-                _("To decide"), "requests", query="?show=decide", count=self.to_decide()
-            )
+            waiting = self.item(_("To decide"), "requests", query=DECIDING, count=self.to_decide())
             groups.append(Group(_("Decide"), self.links([waiting])))
         if held:
             platform = [self.item(_("Catalog"), "catalog"), self.item(_("Clusters"), "clusters")]

@@ -52,12 +52,14 @@ def requests(request: HttpRequest) -> HttpResponse:
     rows = access.requests(request.user)
     found = RequestFilter(request.GET, listed(rows), request=request)
     listing = keyset(found.qs, request.GET, ORDERS)
+    for row in listing:
+        row.words = progress.summary(row)
     led = access.rights(request.user).tenant_ids(frozenset({access.LEAD}))
     context = {
         "rows": listing, "filter": found, "show": request.GET.get("show", ""),
         "ask": list(access.tenants(request.user).filter(pk__in=led)) if led else [],
     }  # fmt: skip
-    stamp = ([(row.pk, row.version) for row in listing], found.data, led)
+    stamp = ([(row.pk, row.version) for row in listing], led)
     return page(request, "queues/requests.html", context, partial="list", seen=stamp)
 
 

@@ -1,0 +1,264 @@
+"""The decision page binds what is decided to what is shown; the apply page tells each object."""
+
+import pytest
+from django.utils import timezone
+
+from queues.models import Apply, Decision, ObjectResult, Plan, PlanObject
+from queues.services.approve import approve
+from tenants.models import Request
+from tests.query_counts import counted
+from tests.queues import pages, plans, seen
+
+CONFLICT = {
+    "manager": "kubectl-edit",
+    "field": ".spec.cohortName",
+    "values": [{"path": "spec.cohortName", "theirs": "blue", "ours": "research"}],
+}
+
+
+@pytest.fixture
+def plan(lab):
+    seen.lab(lab.cluster)
+    return plans.planned(plans.asked(lab, devices=20))
+
+
+def open_(client, person, plan):
+    client.force_login(person)
+    return client.get(f"/plans/{plan.pk}/")
+
+
+def test_shows_words_capacity_and_digest(lab, plan, client):
+    answer = open_(client, lab.carol, plan)
+    said = pages.words(answer)
+
+    assert "nlp-train: 20 GPUs of a100" in said
+    assert "24 → 28" in said
+    assert plan.digest[:12] in said
+    assert f'name="digest" value="{plan.digest}"' in pages.text(answer)
+
+
+@pytest.mark.parametrize(
+    ("who", "may"), [("alice", False), ("carol", True), ("dave", True), ("erin", False)]
+)
+def test_only_those_who_may_find_the_button(lab, plan, client, who, may):
+    text = pages.text(open_(client, getattr(lab, who), plan))
+    assert (f"/plans/{plan.pk}/approve" in text) == may
+
+
+def test_the_author_is_told_that_somebody_else_decides(lab, plan, client):
+    Request.objects.filter(pk=plan.request_id).update(author=lab.carol)
+    said = pages.words(open_(client, lab.carol, plan))
+
+    assert "Nobody decides on a request of their own" in said
+    assert f"/plans/{plan.pk}/approve" not in said
+
+
+def test_approves_what_was_shown(lab, plan, client):
+    client.force_login(lab.carol)
+    answer = client.post(f"/plans/{plan.pk}/approve", {"digest": plan.digest})
+
+    assert answer.status_code == 303
+    assert Apply.objects.get(plan=plan).state == "queued"
+    assert Decision.objects.get(plan=plan).digest == plan.digest
+    said = pages.words(open_(client, lab.carol, plan))
+    assert "Approved" in said
+    assert "Carol" in said
+
+
+@pytest.mark.parametrize("digest", ["", "0" * 64])
+def test_another_digest_is_refused(lab, plan, client, digest):
+    client.force_login(lab.carol)
+    answer = client.post(f"/plans/{plan.pk}/approve", {"digest": digest})
+
+    assert answer.status_code == 409
+    assert "GP-4201" in pages.text(answer)
+    assert not Apply.objects.exists()
+
+
+def test_rejects_with_a_reason(lab, plan, client):
+    client.force_login(lab.carol)
+    form = {"digest": plan.digest}
+    assert client.post(f"/plans/{plan.pk}/reject", form).status_code == 422
+    assert client.post(f"/plans/{plan.pk}/reject", form | {"reason": "Too much"}).status_code == 303
+    assert "Too much" in pages.words(open_(client, lab.alice, plan))
+
+
+def test_too_much_for_the_pool_is_refused_with_the_numbers(lab, plan, client):
+    other = plans.planned(plans.asked(lab, "cv-train", 14))
+    client.force_login(lab.carol)
+    client.post(f"/plans/{other.pk}/approve", {"digest": other.digest})
+    answer = client.post(f"/plans/{plan.pk}/approve", {"digest": plan.digest})
+
+    assert answer.status_code == 422
+    assert "32" in pages.words(answer)
+    assert "GP-4204" in pages.text(answer)
+
+
+@pytest.fixture
+def contested(plan):
+    plan.planned.update(tried=PlanObject.Tried.CONFLICT, conflicts=[CONFLICT])
+    return plan
+
+
+def test_a_conflict_names_manager_field_and_both_values(lab, contested, client):
+    said = pages.words(open_(client, lab.dave, contested))
+
+    for word in ("kubectl-edit", ".spec.cohortName", "blue", "research"):
+        assert word in said
+
+
+def test_a_conflict_has_three_ways_out_for_an_administrator(lab, contested, client):
+    text = pages.text(open_(client, lab.dave, contested))
+
+    assert 'name="take_back" value="yes"' in text
+    assert f"/plans/{contested.pk}/keep-theirs" in text
+    assert f"/plans/{contested.pk}/abandon" in text
+
+
+def test_an_approver_cannot_take_fields_back(lab, contested, client):
+    text = pages.text(open_(client, lab.carol, contested))
+
+    assert "take_back" not in text
+    assert "keep-theirs" not in text
+
+
+def test_takes_back_with_a_reason(lab, contested, client):
+    client.force_login(lab.dave)
+    form = {"digest": contested.digest, "take_back": "yes"}
+    url = f"/plans/{contested.pk}/approve"
+
+    assert client.post(url, form).status_code == 422
+    assert client.post(url, form | {"reason": "Ours by agreement"}).status_code == 303
+    assert Apply.objects.get().force
+
+
+def test_gives_up_from_the_plan(lab, contested, client):
+    client.force_login(lab.dave)
+    answer = client.post(f"/plans/{contested.pk}/abandon", {"reason": "Not worth it"})
+
+    assert answer.status_code == 303
+    assert Request.objects.get().state == "abandoned"
+
+
+def test_what_was_not_tried_is_said(lab, plan, client):
+    plan.planned.update(tried=PlanObject.Tried.NOT_YET)
+
+    assert "cannot be tried before its namespace exists" in pages.words(
+        open_(client, lab.carol, plan)
+    )
+
+
+def test_a_reduction_says_what_it_hits(lab, plan, client):
+    row = {
+        "queue": "nlp-train", "flavor": "a100", "resource": "nvidia.com/gpu", "before": 16,
+        "after": 8, "held": 12, "over": 4, "borrowers": 1, "room_lost": 8,
+    }  # fmt: skip
+    Plan.objects.filter(pk=plan.pk).update(impact={"reductions": [row, row | {"resource": "cpu"}]})
+    said = pages.words(open_(client, lab.carol, plan))
+
+    assert "goes down from 16 to 8 of a100" in said
+    assert "4 are above the new quota" in said
+    assert "1 other queue can borrow 8 less" in said
+
+
+def test_a_plan_that_is_being_made_polls(lab, client):
+    seen.lab(lab.cluster)
+    from queues.services.plan import request_plan
+
+    waiting = request_plan(request=plans.asked(lab))
+    text = pages.text(open_(client, lab.carol, waiting))
+    assert "every 2s" in text
+    assert "/approve" not in text
+
+
+def test_a_replaced_plan_leads_to_the_newest(lab, plan, client):
+    Plan.objects.filter(pk=plan.pk).update(state="superseded")
+    Plan.objects.create(request=plan.request, cluster=plan.cluster, state="waiting")
+
+    assert "A newer plan has replaced this one" in pages.words(open_(client, lab.carol, plan))
+
+
+def test_plan_is_not_sent_twice(lab, plan, client):
+    client.force_login(lab.carol)
+    pages.unchanged(client, f"/plans/{plan.pk}/")
+
+
+def test_plan_asks_as_often_with_many_objects(lab, plan, client):
+    client.force_login(lab.carol)
+    with counted("queues: plan"):
+        client.get(f"/plans/{plan.pk}/")
+    one = plan.planned.first()
+    for number in range(29):
+        one.pk, one.position, one.name = None, 100 + number, f"queue-{number}"
+        one.save(force_insert=True)
+    with counted("queues: plan"):
+        client.get(f"/plans/{plan.pk}/")
+
+
+# --- the apply ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def apply(lab, plan):
+    return approve(actor=lab.carol, plan=plan, digest=plan.digest)
+
+
+def result(apply, state, **facts):
+    row = apply.results.first()
+    ObjectResult.objects.filter(pk=row.pk).update(state=state, at=timezone.now(), **facts)
+    return row
+
+
+def test_apply_counts_its_objects(lab, apply, client):
+    client.force_login(lab.alice)
+    assert "0 of 1 objects" in pages.words(client.get(f"/applies/{apply.pk}/"))
+    result(apply, "applied")
+    assert "1 of 1 objects" in pages.words(client.get(f"/applies/{apply.pk}/"))
+
+
+def test_apply_shows_both_values_of_what_has_changed(lab, apply, client):
+    found = [{"path": "spec.cohortName", "before": "blue", "after": "research", "kind": "change"}]
+    result(apply, "stale", found=found, message="changed since the plan")
+    client.force_login(lab.alice)
+    said = pages.words(client.get(f"/applies/{apply.pk}/"))
+
+    assert "blue" in said
+    assert "research" in said
+
+
+@pytest.mark.parametrize(("who", "may"), [("alice", False), ("carol", False), ("dave", True)])
+def test_only_an_administrator_goes_on(lab, apply, client, who, may):
+    Apply.objects.filter(pk=apply.pk).update(state="stuck")
+    Request.objects.filter(pk=apply.request_id).update(state="stuck")
+    client.force_login(getattr(lab, who))
+
+    assert (f"/applies/{apply.pk}/retry" in pages.text(client.get(f"/applies/{apply.pk}/"))) == may
+
+
+def test_goes_on_where_it_stopped(lab, apply, client):
+    Apply.objects.filter(pk=apply.pk).update(state="stuck")
+    Request.objects.filter(pk=apply.request_id).update(state="stuck")
+    client.force_login(lab.dave)
+
+    assert client.post(f"/applies/{apply.pk}/retry").status_code == 303
+    apply.refresh_from_db()
+    assert apply.state == "queued"
+
+
+def test_apply_is_not_sent_twice(lab, apply, client):
+    client.force_login(lab.alice)
+    pages.unchanged(client, f"/applies/{apply.pk}/")
+
+
+def test_apply_asks_as_often_with_many_objects(lab, apply, client):
+    client.force_login(lab.alice)
+    with counted("queues: apply"):
+        client.get(f"/applies/{apply.pk}/")
+    planned, row = apply.plan.planned.first(), apply.results.first()
+    for number in range(29):
+        planned.pk, planned.position, planned.name = None, 100 + number, f"queue-{number}"
+        planned.save(force_insert=True)
+        row.pk, row.object = None, planned
+        row.save(force_insert=True)
+    with counted("queues: apply"):
+        client.get(f"/applies/{apply.pk}/")
