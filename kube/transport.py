@@ -20,6 +20,7 @@ import orjson
 import urllib3
 from kubernetes.client import ApiClient, Configuration
 from urllib3 import exceptions as http
+from urllib3.connection import HTTPSConnection
 
 from kube import errors
 from kube.classify import Phase, classify
@@ -93,6 +94,8 @@ class Transport:
             pool.connection_pool_kw.pop(name, None)
         pool.connection_pool_kw["ssl_context"] = self.connection.tls()
         pool.connection_pool_kw["maxsize"] = 8
+        if self.connection.address_allowed is not None:
+            pool.pool_classes_by_scheme = {"https": checked_pool(self.connection.address_allowed)}
         return pool
 
     def close(self) -> None:
@@ -141,7 +144,6 @@ class Transport:
     def _once(
         self, request: Request, timeouts: Timeouts, token: str | None = None
     ) -> urllib3.BaseHTTPResponse:
-        self._check_address()
         query = f"?{urlencode(request.query)}" if request.query else ""
         started = time.time()
         try:
@@ -172,22 +174,6 @@ class Transport:
         if token is not None:
             headers["Authorization"] = f"Bearer {token}"
         return headers
-
-    def _check_address(self) -> None:
-        """Ask the installation's rule about every address that the server's name has."""
-        allowed = self.connection.address_allowed
-        if allowed is None:
-            return
-        parts = urllib3.util.parse_url(self._base)
-        try:
-            found = socket.getaddrinfo(parts.host, parts.port or 443, type=socket.SOCK_STREAM)
-        except OSError as error:
-            msg = f"the server's name has no address: {error}"
-            raise errors.Unreachable(msg) from None
-        for *_, address in found:
-            if not allowed(str(address[0])):
-                msg = f"the address {address[0]} is not allowed for a cluster"
-                raise errors.Unreachable(msg, retry=False)
 
     def _measure(self, date: str | None, started: float) -> None:
         """Keep how far the cluster's clock is ahead of ours, in seconds (whole-second source)."""
@@ -227,6 +213,28 @@ class Transport:
                 response.status, {}, reason.encode(), wrote=request.writes, phase="body"
             ) from None
         return b"".join(parts)
+
+
+def checked_pool(allowed: Callable[[str], bool]) -> type[urllib3.HTTPSConnectionPool]:
+    """Return a pool that asks about the address it is connected to before it says a word.
+
+    Looking the name up beforehand would not do: it can have another address a moment later.
+    """
+
+    class Checked(HTTPSConnection):
+        def _new_conn(self) -> socket.socket:
+            found = super()._new_conn()
+            address = str(found.getpeername()[0])
+            if allowed(address):
+                return found
+            found.close()
+            message = f"the address {address} is not allowed for a cluster"
+            raise errors.Unreachable(message, retry=False)
+
+    class Pool(urllib3.HTTPSConnectionPool):
+        ConnectionCls = Checked
+
+    return Pool
 
 
 def pieces(response: urllib3.BaseHTTPResponse) -> Iterator[bytes]:
