@@ -43,7 +43,7 @@ def path_of(manifest: Manifest) -> str:
 class Api:
     """Requests to one API server with a client certificate."""
 
-    def __init__(self, port: int, pki: Path, user: str = "admin", timeout: float = 15.0) -> None:
+    def __init__(self, port: int, pki: Path, user: str = "admin", timeout: float = 60.0) -> None:
         self.port, self.timeout = port, timeout
         self._tls = ssl.create_default_context(cafile=str(pki / "ca.crt"))
         self._tls.load_cert_chain(str(pki / f"{user}.crt"), str(pki / f"{user}.key"))
@@ -127,7 +127,7 @@ class Api:
         """Change parts of an object by a merge patch."""
         return self.request("PATCH", path, body, "application/merge-patch+json")
 
-    def apply(self, manifest: Manifest, patience: float = 30.0) -> Manifest:
+    def apply(self, manifest: Manifest, patience: float = 120.0) -> Manifest:
         """Write one object by server-side apply; what is not ready yet is tried again."""
         query = f"?fieldManager={MANAGER}&force=true"
         path, until = path_of(manifest) + query, time.monotonic() + patience

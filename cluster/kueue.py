@@ -137,7 +137,7 @@ def apply_all(api: Api, manifests: list[Manifest], mark: str) -> bool:
     early = [m for m in manifests if m["kind"] in _EARLY]
     late = [m for m in manifests if m["kind"] not in _EARLY]
     # One object per request: a few at a time hide the waiting, more would only load the machine.
-    with ThreadPoolExecutor(6) as pool:
+    with ThreadPoolExecutor(4) as pool:
         list(pool.map(api.apply, early))
         list(pool.map(api.apply, late))
     wait_established(api, [m for m in early if m["kind"] == _EARLY[1]])

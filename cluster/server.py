@@ -25,7 +25,7 @@ from cluster import build, certs, kueue, manifests, paths, ports, processes
 from cluster import supervisor as sup
 from cluster.api import Api, ApiError
 from cluster.control import SOCKET
-from cluster.settings import Settings
+from cluster.settings import ANOTHER_RUNS, Settings
 
 VERSIONS = {"kubernetes": build.KUBERNETES, "kueue": build.KUEUE}
 
@@ -192,8 +192,12 @@ def listen(instance: Instance) -> socketserver.BaseServer:
     return server
 
 
-def serve(settings: Settings) -> int:
-    """Run one instance until it is taken down; return the exit status."""
+def serve(settings: Settings, background: bool = False) -> int:
+    """Run one instance until it is taken down; return the exit status.
+
+    In the background this returns as soon as the data folder is locked, so that whoever has
+    started it can tell an instance that is coming up from one that has failed.
+    """
     os.umask(0o077)
     data = Path(settings.data)
     for folder in (data, data / "logs", data / "tmp"):
@@ -202,7 +206,15 @@ def serve(settings: Settings) -> int:
         lock = sup.hold(data)
     except BlockingIOError:
         print(f"another supervisor runs in {data}", file=sys.stderr)
-        return 3
+        return ANOTHER_RUNS
+    # The lock belongs to the open file, which the copy of this process shares.
+    if background and os.fork():
+        os._exit(0)
+    with lock:
+        return _run(settings, data)
+
+
+def _run(settings: Settings, data: Path) -> int:
     os.chdir(data)
     sup.end_leftovers(data)
     (data / "failure").unlink(missing_ok=True)
@@ -218,11 +230,8 @@ def serve(settings: Settings) -> int:
         Path(SOCKET).unlink(missing_ok=True)
         if instance.error:
             (data / "failure").write_text(instance.error + "\n")
-        lock.close()
     return 1 if instance.error else 0
 
 
 if __name__ == "__main__":
-    if os.fork():
-        os._exit(0)
-    sys.exit(serve(Settings.from_json(sys.argv[1])))
+    sys.exit(serve(Settings.from_json(sys.argv[1]), background=True))

@@ -7,6 +7,9 @@ from dataclasses import asdict, dataclass, field
 
 from cluster.kueue import KueueOptions
 
+# The exit status of a supervisor that finds its data folder taken.
+ANOTHER_RUNS = 3
+
 
 @dataclass(frozen=True)
 class Settings:
