@@ -17,6 +17,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -117,6 +118,20 @@ def engines(place: Place, say: Steps) -> Iterator[tuple[Postgres, Redis]]:
         postgres.stop()
 
 
+@contextmanager
+def starting(place: Place) -> Iterator[Future[Cluster]]:
+    """Start the control plane beside the rest of the preparations, and take it down at the end."""
+    with ThreadPoolExecutor(1, "control-plane") as pool:
+        found = pool.submit(
+            Cluster.start, "demo", place.cluster, two_teams_nodes(), parent_pid=os.getpid()
+        )
+        try:
+            yield found
+        finally:
+            with contextlib.suppress(RuntimeError):
+                found.result().stop()
+
+
 def manage(env: dict[str, str], *arguments: str) -> None:
     """Run a management command to its end; what it prints is progress."""
     done = subprocess.run(  # noqa: S603 - a list made here
@@ -163,6 +178,7 @@ def children(place: Place, env: dict[str, str], port: int) -> tuple[list[Child],
     web = [
         sys.executable, "-m", "gunicorn", "portal.wsgi", "--bind", f"127.0.0.1:{port}",
         "--workers", "2", "--threads", "4", "--worker-tmp-dir", str(place.folder),
+        "--no-control-socket",
     ]  # fmt: skip
     beat = celery("beat", "-s", str(place.folder / "beat-schedule"))
     observe = [sys.executable, MANAGE, "observe", "--cluster", "demo"]
@@ -186,15 +202,15 @@ def run(place: Place, port: int, *, once: bool) -> None:
     place.folder.chmod(0o711)
     port = free(port)
     with Supervisor(place.logs, say) as supervisor, contextlib.ExitStack() as stack:
+        say("starting Kubernetes and Kueue (the first time they are built, about 10 minutes)")
+        plane = stack.enter_context(starting(place))
         postgres, redis = stack.enter_context(engines(place, say))
         env = environment(place, postgres, redis, port)
         say("preparing the database")
         manage(env | {"GPUPORTAL_DATABASE_OWNER_URL": postgres.owner_url}, "migrate", "-v", "0")
         manage(env, "collectstatic", "--noinput", "-v", "0")
-        say("starting Kubernetes and Kueue (the first time they are built, about 10 minutes)")
-        cluster = stack.enter_context(
-            Cluster.start("demo", place.cluster, two_teams_nodes(), parent_pid=os.getpid())
-        )
+        say("waiting for Kubernetes and Kueue")
+        cluster = plane.result()
         stop_if_asked(supervisor)
         access.grant(cluster)
         access.write(cluster, place.folder / "access.json")
