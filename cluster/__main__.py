@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import time
 from pathlib import Path
@@ -242,10 +243,16 @@ def main(arguments: list[str] | None = None) -> int:
     """Run one command; errors that a person can act on are one line on stderr."""
     args = parser().parse_args(arguments)
     try:
-        return int(args.run(args))
+        status = int(args.run(args))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader, for example head, has seen enough; nothing is left to be written at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except (build.BuildError, control.ControlError, instance.ClusterError, ValueError) as error:
         print(f"cluster: {error}", file=sys.stderr)
         return 1
+    return status
 
 
 if __name__ == "__main__":
