@@ -59,6 +59,15 @@ class Viewer:
 
 
 @dataclass(frozen=True, slots=True)
+class Figures:
+    """What is asked for, what of it is free now, what is missing; in devices."""
+
+    asked: int
+    free: int
+    missing: int
+
+
+@dataclass(frozen=True, slots=True)
 class JobShown:
     """One job as a page draws it."""
 
@@ -68,6 +77,12 @@ class JobShown:
     reason: SafeString
     help: str
     raw: str
+    figures: Figures | None = None
+
+    @property
+    def waits(self) -> bool:
+        """Say whether the job is on its way and can be shown on the ladder."""
+        return self.job.state == "waiting" and bool(self.job.stage)
 
     @property
     def stamp(self) -> tuple[object, ...]:
@@ -119,7 +134,22 @@ def _shown(job: Workload, owners: Owners, viewer: Viewer) -> JobShown:
         reason=reason(job, viewer),
         help=str(HELP.get(job.code, "")),
         raw=raw,
+        figures=figures(job),
     )
+
+
+def figures(job: Workload) -> Figures | None:
+    """Give asked, free and missing devices, where the cluster counts them."""
+    params = deciding(job)
+    missing = params.get("missing", "")
+    if (
+        job.code != "quota_short"
+        or "/" not in params.get("resource", "")
+        or not missing.isdecimal()
+    ):
+        return None
+    number = min(int(missing), job.devices)
+    return Figures(job.devices, job.devices - number, number)
 
 
 def _others(row: Others) -> OthersShown:
@@ -295,6 +325,6 @@ def words_of(jobs: Iterable[Workload]) -> set[str]:
 
 
 __all__ = [
-    "JobShown", "OthersShown", "Viewer", "cleaned", "lines", "reason",
+    "Figures", "JobShown", "OthersShown", "Viewer", "cleaned", "lines", "reason",
     "shown", "state_of", "words_of",
 ]  # fmt: skip

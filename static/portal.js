@@ -104,7 +104,13 @@
       const form = event.target.closest?.("form");
       if (form) delete form.dataset.sent;
     });
+    // What somebody has opened stays open when fresh rows come; only a details with an id can.
+    let opened = [];
+    document.body.addEventListener("htmx:beforeSwap", (event) => {
+      opened = [...(event.target.querySelectorAll?.("details[open][id]") ?? [])].map((node) => node.id);
+    });
     document.body.addEventListener("htmx:afterSwap", (event) => {
+      for (const id of opened) document.getElementById(id)?.setAttribute("open", "");
       tick();
       const said = event.target.querySelector?.("[data-say]");
       if (said) write(document.getElementById("said"), said.dataset.say);

@@ -279,3 +279,16 @@ def test_no_template_holds_markup():
 
     assert not [text for text in texts if re.search(r"[<>&]", text)]
     assert set(reason_texts.HELP) <= set(reason_texts.TEXTS)
+
+
+def test_figures_where_devices_are_short():
+    params = {"resource": "nvidia.com/gpu", "flavor": "a100", "missing": "6"}
+    shown = sentences.shown([job(params=params, stage="quota")], {})[0]
+
+    assert shown.figures == sentences.Figures(asked=8, free=2, missing=6)
+    assert shown.waits
+    assert shown.stage == "quota"
+    assert sentences.figures(job(params=params | {"missing": "99999999999"})).free == 0
+    assert sentences.figures(job(params=params | {"missing": "6Gi"})) is None
+    assert sentences.figures(job(params=params | {"resource": "cpu"})) is None
+    assert sentences.figures(job("check_pending", params=params)) is None

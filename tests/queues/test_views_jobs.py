@@ -38,7 +38,7 @@ def test_tells_place_state_and_reason(full, client):
     assert "because another queue took back what it had lent" in said
     assert "Runs on 8 \N{MULTIPLICATION SIGN} a100." in said
     assert "Finished" in said
-    assert "the cluster's own words" in said
+    assert "How far it got" in said
 
 
 @pytest.mark.parametrize("who", ["alice", "bob"])
