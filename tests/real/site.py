@@ -22,7 +22,9 @@ from kube.catalog import (
 )
 from kube.client import ClusterClient
 from kube.edits import Edit, Replace, proportional
+from kube.errors import Modified
 from kube.manifest import Ref
+from kube.transport import Request as Call
 from queues.models import Apply, Credential, Link, Plan
 from queues.services import apply as apply_service
 from queues.services import links, plan, reconcile
@@ -142,16 +144,21 @@ class Site:
 
     def edit(self, number: int, devices: str) -> None:
         """Do what ``kubectl edit`` does: write the whole object as another manager."""
-        body = self.queue(number)
-        for each in body["spec"]["resourceGroups"][0]["flavors"][0]["resources"]:
-            if each["name"] == RESOURCE:
-                each["nominalQuota"] = devices
-        name = body["metadata"]["name"]
-        self.put(f"/apis/kueue.x-k8s.io/v1beta2/clusterqueues/{name}", body, "kubectl-edit")
+        for attempt in range(10):
+            body = self.queue(number)
+            for each in body["spec"]["resourceGroups"][0]["flavors"][0]["resources"]:
+                if each["name"] == RESOURCE:
+                    each["nominalQuota"] = devices
+            name = body["metadata"]["name"]
+            try:
+                self.put(f"/apis/kueue.x-k8s.io/v1beta2/clusterqueues/{name}", body, "kubectl-edit")
+            except Modified:
+                # Kueue wrote its status in between; kubectl would open the editor again.
+                assert attempt < 9
+            else:
+                return
 
     def put(self, path: str, body: dict[str, Any], manager: str) -> None:
-        from kube.transport import Request as Call
-
         query = (("fieldManager", manager),)
         self.admin.transport.send(Call("PUT", path, query, body, writes=True))
 

@@ -3,17 +3,19 @@
 from dataclasses import replace
 
 import pytest
+from django.db import connection
 
 from kube.edits import PutQueue, Replace, SetQuota, dump_edits
 from kube.manifest import Ref
+from queues.models import Apply
 from queues.services import conflicts
 from tenants import audit
-from tenants.models import Request
+from tenants.models import Cluster, Request
 from tenants.services import proposals
 from tenants.services.catalog import head
 from tests.real import registered, site
 from tests.real.conftest import eventually
-from tests.real.faultproxy import drop_answer, fail, webhook_down
+from tests.real.faultproxy import Action, drop_answer, fail, webhook_down
 
 pytestmark = [pytest.mark.fault, pytest.mark.xdist_group("apply")]
 MANAGER = "gpuportal-quota"
@@ -263,3 +265,86 @@ def test_a_queue_left_behind_in_the_old_department_is_touched(lab):
     assert touched["problem"] == ""
     assert touched["queue"] in (f"{lab.prefix}-t2-q", f"{lab.prefix}-t3-q")
     assert lab.queue(1)["spec"]["cohortName"] == f"{lab.prefix}-other"
+
+
+def test_an_object_that_is_being_deleted_is_waited_for(lab):
+    lab.start()
+    request = lab.ask(1, 6)
+    lab.plan(request)
+    apply = lab.approve(request)
+    live = lab.queue(1)
+    live["metadata"]["finalizers"].append("example.com/hold")
+    path = f"/apis/kueue.x-k8s.io/v1beta2/clusterqueues/{live['metadata']['name']}"
+    lab.put(path, live, "holder")
+    ref = Ref("ClusterQueue", "", live["metadata"]["name"])
+    lab.admin.delete(ref, uid=live["metadata"]["uid"])
+    lab.proxy.log.clear()
+    assert lab.run(apply).state == "queued"
+    assert (apply.error_code, lab.proxy.writes()) == ("GP-3112", [])
+    held = lab.queue(1)
+    held["metadata"]["finalizers"] = []
+    lab.put(path, held, "holder")
+    eventually(lambda: lab.admin.get(ref) is None)
+    Apply.objects.filter(pk=apply.pk).update(next_try_at=None)
+    assert lab.run(apply).state == "stale"
+
+
+def test_one_object_that_is_refused_leaves_an_honest_partial_result(lab):
+    lab.start()
+    request = lab.propose(*site.edits_for(lab, 1, 6), *site.edits_for(lab, 2, 6))
+    lab.plan(request)
+    apply = lab.approve(request)
+    lab.proxy.log.clear()
+    denied = (
+        'admission webhook "vclusterqueue.kb.io" denied the request: '
+        'spec.stopPolicy: Invalid value: "x": not today'
+    )
+    lab.proxy.rules.add(verb="PATCH", dry_run=False, nth=2, action=fail(403, denied, "Forbidden"))
+    assert lab.run(apply).state == "partial"
+    assert list(results(apply).values()) == ["applied", "refused"]
+    refused = apply.results.get(state="refused")
+    assert refused.field_problems[0]["field"] == "spec.stopPolicy"
+    request.refresh_from_db()
+    assert request.state == "partial"
+    conflicts.continue_partial(actor=lab.approver, apply=apply)
+    assert lab.run(Apply.objects.get(pk=apply.pk)).state == "succeeded"
+    assert sorted(lab.written().values()) == [1, 1]
+
+
+def test_writing_switched_off_in_the_middle_stops_before_the_next_object(lab):
+    lab.start()
+    request = lab.propose(*site.edits_for(lab, 1, 6), *site.edits_for(lab, 2, 6))
+    lab.plan(request)
+    apply = lab.approve(request)
+    lab.proxy.log.clear()
+
+    def off(exchange):
+        answer = exchange.whole()
+        Cluster.objects.update(writing=False)
+        connection.close()
+        exchange.handler.reply(*answer)
+
+    lab.proxy.rules.add(verb="PATCH", dry_run=False, action=Action("off", True, off))
+    assert lab.run(apply).state == "queued"
+    assert (apply.error_code, len(lab.proxy.writes())) == ("GP-4407", 1)
+    Cluster.objects.update(writing=True)
+    Apply.objects.filter(pk=apply.pk).update(next_try_at=None)
+    assert lab.run(apply).state == "succeeded"
+
+
+def test_what_the_cluster_changes_after_writing_is_named(lab):
+    lab.start()
+    request = lab.ask(1, 6)
+    lab.plan(request)
+    apply = lab.approve(request)
+
+    def meddle(exchange):
+        answer = exchange.whole()
+        lab.edit(1, "5")
+        exchange.handler.reply(*answer)
+
+    lab.proxy.rules.add(verb="PATCH", dry_run=False, action=Action("meddle", True, meddle))
+    assert lab.run(apply).state == "partial"
+    result = apply.results.get()
+    assert (result.state, result.code) == ("changed", "GP-4406")
+    assert "sent 6, found 5" in result.message
