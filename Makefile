@@ -11,7 +11,7 @@ RUN := $(VENV)/bin/python
 BUILD := GPUPORTAL_BUILD=1
 PACKAGES := portal tenants queues costs kube cluster tests .ci manage.py
 
-.PHONY: help setup demo demo-reset test bench lint format lock messages clean manage
+.PHONY: help setup demo demo-reset screenshots test bench lint format lock messages clean manage
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -24,6 +24,9 @@ demo: setup ## Start the whole portal on this machine, with a real Kubernetes an
 
 demo-reset: setup ## Throw the demo's data away
 	@$(RUN) manage.py demo --reset $(ARGS)
+
+screenshots: setup ## Take a picture of every page of a running demo (ARGS="http://127.0.0.1:8000 folder")
+	@$(RUN) -m tests.browser.screenshots $(ARGS)
 
 test: setup ## Run every check and every test (ARGS="tests/kube -k name" for some tests only)
 	@$(RUN) .ci/checks.py $(ARGS)

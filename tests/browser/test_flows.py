@@ -19,8 +19,8 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_play
 from kube.client import ClusterClient
 from kube.manifest import Ref
 from tenants.models import Cluster, Membership, Tenant, User
-from tests.browser.test_look import ARGUMENTS
-from tests.conftest import browser as chromium
+from tests.browser.chrome import launch
+from tests.browser.test_look import AXE, RULES
 from tests.real import registered
 from tests.real.conftest import admin, name, place  # noqa: F401 - fixtures of the real cluster
 from tests.stack import Stack, stack, wait_for
@@ -94,7 +94,7 @@ def chrome(django_db_setup) -> Iterator[Browser]:
     # Playwright's event loop lives in this thread; the ORM is used between its calls only.
     with pytest.MonkeyPatch.context() as patch, sync_playwright() as play:
         patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
-        opened = play.chromium.launch(executable_path=chromium(), args=ARGUMENTS)
+        opened = launch(play)
         yield opened
         opened.close()
 
@@ -215,13 +215,22 @@ def test_nobody_decides_on_an_own_request(lab):
     assert lab.complaints == []
 
 
-def test_every_page_fits_both_widths_in_light_and_dark(lab):
+def judged(page: Page) -> list[str]:
+    """Return what axe finds on a page, with the markup it is about."""
+    page.evaluate(AXE.read_text())
+    found = page.evaluate("tags => axe.run({runOnly: tags, preload: false})", RULES)
+    return [f"{one['id']} {one['nodes'][0]['html'][:200]}" for one in found["violations"]]
+
+
+def test_every_page_fits_and_is_accessible(lab):
+    first = lab.cluster.requests.get()
     paths = [
         "/jobs/", f"/t/{lab.name}/", f"/t/{lab.name}/requests/new", "/requests/",
-        f"/requests/{lab.cluster.requests.first().pk}/", "/clusters/", "/clusters/lab/",
+        f"/requests/{first.pk}/", f"/plans/{first.plans.get().pk}/", f"/applies/{first.applies.get().pk}/", "/clusters/", "/clusters/lab/",
         "/clusters/register", f"/c/lab/queues/{lab.name}-train/",
     ]  # fmt: skip
     wide: list[str] = []
+    barriers: list[str] = []
     for scheme, width in itertools.product(("light", "dark"), WIDTHS):
         size = {"width": width, "height": 900}
         page = lab.visit(lab.dave, color_scheme=scheme, viewport=size).new_page()
@@ -231,7 +240,9 @@ def test_every_page_fits_both_widths_in_light_and_dark(lab):
             assert answer.status == 200, path
             if page.evaluate("document.documentElement.scrollWidth") > width:
                 wide.append(f"{path} at {width}")
+            barriers += [f"{path} {scheme} {width}: {one}" for one in judged(page)]
         page.context.close()
 
     assert wide == []
+    assert barriers == []
     assert lab.complaints == []

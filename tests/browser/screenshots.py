@@ -1,0 +1,78 @@
+"""Take a picture of every page of a running demo, at both widths and in both themes.
+
+    python -m tests.browser.screenshots [http://127.0.0.1:8000] [folder]
+
+The pictures are for looking at, not for comparing: the demo's data moves. The one picture of the
+README is kept in docs/images; copy it there when the page has changed.
+"""
+
+import sys
+from itertools import product
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from tests.browser.chrome import launch
+
+ADDRESS = "http://127.0.0.1:8000"
+FOLDER = Path("build/screenshots")
+# Who looks at what. A path that ends in * is followed: the first link that begins like it.
+VISITS = {
+    "alice": ["/jobs/", "/t/nlp/", "/t/nlp/requests/new", "/requests/", "/requests/*"],
+    "bob": ["/jobs/", "/c/demo/queues/nlp-train/"],
+    "carol": ["/requests/?show=decide", "/requests/*", "/plans/*", "/applies/*"],
+    "dave": ["/clusters/", "/clusters/demo/", "/clusters/register", "/catalog/demo/", "/audit/"],
+    "heidi": ["/"],
+}
+
+
+def sign_in(page: Page, address: str, who: str) -> bool:
+    """Sign in with the demo's button; a person who is not in the demo is left out."""
+    page.goto(f"{address}/login/")
+    button = page.locator(f'button[name="username"][value="{who}"]')
+    if not button.count():
+        return False
+    button.click()
+    page.wait_for_load_state()
+    return True
+
+
+def follow(page: Page, path: str) -> str:
+    """Return the address of the first link on this page that goes deeper into ``path``."""
+    links = page.locator(f'main a[href^="{path}"]').evaluate_all("all => all.map(a => a.pathname)")
+    return next((link for link in links if link != path), "")
+
+
+def walk(chrome: Browser, address: str, folder: Path, width: int, theme: str) -> int:
+    """Take one set of pictures and return how many there are."""
+    taken = 0
+    for who, paths in VISITS.items():
+        size = {"width": width, "height": 900}
+        context = chrome.new_context(viewport=size, color_scheme=theme)  # type: ignore[arg-type]
+        page = context.new_page()
+        for path in paths if sign_in(page, address, who) else []:
+            place = follow(page, path[:-1]) if path.endswith("*") else path
+            if place:
+                page.goto(address + place)
+                name = path.split("?")[0].strip("/*").replace("/", "-") or "home"
+                name += "-one" if path.endswith("*") else ""
+                page.screenshot(path=folder / f"{who}-{name}-{width}-{theme}.png", full_page=True)
+                taken += 1
+        context.close()
+    return taken
+
+
+def main(arguments: list[str]) -> None:
+    address = arguments[0] if arguments else ADDRESS
+    folder = Path(arguments[1]) if len(arguments) > 1 else FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    with sync_playwright() as play:
+        chrome = launch(play)
+        sets = product((1440, 390), ("light", "dark"))
+        taken = sum(walk(chrome, address, folder, width, theme) for width, theme in sets)
+        chrome.close()
+    sys.stdout.write(f"{taken} pictures in {folder}\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
