@@ -81,7 +81,12 @@ def claim(row: Row, *, states: tuple[str, ...], to: str) -> Lease[Row] | None:
 
 def worn_out(row: Plan | Apply) -> bool:
     """Tell whether no further attempt should be made without a person."""
-    return row.attempts - row.returns > MAX_LOST or row.returns >= MAX_RETURNS
+    return lost_too_often(row) or row.returns >= MAX_RETURNS
+
+
+def lost_too_often(row: Plan | Apply) -> bool:
+    """Tell whether workers keep dying on this row."""
+    return row.attempts - row.returns > MAX_LOST
 
 
 def pause(returns: int, retry_after: float | None = None) -> timedelta:

@@ -93,6 +93,9 @@ def _move_request(row: Apply, to: Request.State) -> None:
     request = Request.objects.get(pk=row.request_id)
     if request.state == to:
         return
+    if to not in Request.TRANSITIONS[request.state]:
+        # An apply that ends before it began again: its request passes through the same states.
+        move(request, Request.State.APPLYING)
     if to == Request.State.APPLIED:
         requests.close(request, to)
     else:

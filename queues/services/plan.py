@@ -19,7 +19,7 @@ from kube.problems import InvalidCatalog, Problem
 from portal.web.errors import Stale
 from queues.models import Apply, Plan, PlanObject
 from queues.services import capacity, impact
-from queues.services.leases import Lease, LeaseLost, claim, finished, returned, worn_out
+from queues.services.leases import Lease, LeaseLost, claim, finished, lost_too_often, returned
 from queues.services.plan_objects import Draft, look_at, wanted_objects
 from queues.services.problems import of_draft, stored
 from tenants import audit
@@ -95,6 +95,10 @@ def _make(lease: Lease[Plan]) -> None:
     plan = lease.row
     if plan.request.state != Request.State.SUBMITTED:
         _supersede(lease)
+        return
+    if lost_too_often(plan):
+        text = _("Several workers were lost on this plan.")
+        _refuse(lease, stored([Problem("", "GP-4405", text)]))
         return
     try:
         proposal = propose(plan.request)
@@ -236,7 +240,8 @@ def _hold(lease: Lease[Plan], error: errors.ClusterError) -> None:
     """Put the plan back for its next try; what no retry can mend refuses it."""
     plan = lease.row
     try:
-        if worn_out(plan) or not (error.retry or isinstance(error, _MENDED_ELSEWHERE)):
+        # Trouble of the cluster is waited for as long as it lasts: nobody has decided yet.
+        if not (error.retry or isinstance(error, _MENDED_ELSEWHERE)):
             _refuse(lease, stored([Problem("", error.code, error.message)]))
             return
         with transaction.atomic():
@@ -251,7 +256,7 @@ def _broken(lease: Lease[Plan]) -> None:
     plan = lease.row
     text = _("An internal error interrupted the planning.")
     try:
-        if worn_out(plan):
+        if lost_too_often(plan):
             _refuse(lease, stored([Problem("", "GP-4409", text)]))
             return
         fields = returned(plan, "GP-4409", text, None) | {"returns": plan.returns}
