@@ -298,3 +298,12 @@ HELP: Final[Mapping[str, str | Promise]] = {
     "namespace_mismatch": _("Waiting does not help: use an entry of this namespace's own tenant."),
     "too_many_retries": _("Find out why it fails before you switch it on again."),
 }
+
+# What a waiting job waits for, by the stage at which it stands.
+WAITS_FOR: Final[Mapping[str, str | Promise]] = {
+    "order": _("Waiting for its turn"),
+    "quota": _("Waiting for quota"),
+    "check": _("Waiting for a check"),
+    "topology": _("Waiting for a place"),
+    "pods": _("Waiting for pods"),
+}

@@ -23,7 +23,7 @@ from kube.catalog import CPU, MEMORY
 from portal.web.wording import gpus, moment, plain, visible
 from portal.web.wording import quantity as amount_in_words
 from queues.models import Workload
-from queues.reason_texts import BECAUSE, HELP, MAKING_ROOM, TEXTS
+from queues.reason_texts import BECAUSE, HELP, MAKING_ROOM, TEXTS, WAITS_FOR
 from tenants.models import Queue
 
 Owners = Mapping[tuple[int, str], Queue]
@@ -78,6 +78,11 @@ class JobShown:
     help: str
     raw: str
     figures: Figures | None = None
+
+    @property
+    def word(self) -> str:
+        """Say what a waiting job waits for, where one word tells it; else nothing."""
+        return str(WAITS_FOR.get(self.job.stage, "")) if self.state == "waiting" else ""
 
     @property
     def waits(self) -> bool:

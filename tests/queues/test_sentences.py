@@ -292,3 +292,13 @@ def test_figures_where_devices_are_short():
     assert sentences.figures(job(params=params | {"missing": "6Gi"})) is None
     assert sentences.figures(job(params=params | {"resource": "cpu"})) is None
     assert sentences.figures(job("check_pending", params=params)) is None
+
+
+def test_waiting_says_for_what():
+    words = {
+        stage: sentences.shown([job(stage=stage)], {})[0].word
+        for stage in ("quota", "check", "routing")
+    }
+
+    assert words == {"quota": "Waiting for quota", "check": "Waiting for a check", "routing": ""}
+    assert sentences.shown([job(stage="quota", state="running")], {})[0].word == ""
