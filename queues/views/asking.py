@@ -8,10 +8,12 @@ from typing import Any
 
 from django.forms import BoundField
 from django.http import Http404, HttpRequest
+from django.utils.functional import cached_property
 
 from kube.catalog import CPU, MEMORY, Catalog
 from kube.diff import diff_lists
 from kube.edits import SetQuota, load_edits
+from kube.problems import Problem
 from kube.render import render
 from portal.web.errors import DomainError
 from portal.web.parts import Change
@@ -61,6 +63,7 @@ class Asking:
         self.catalog = head(self.cluster) if self.cluster else Catalog()
         sent = request.POST if request.method == "POST" else None
         self.form = self._form(sent)
+        self.answered = False
         self.partial = "preview" if "preview" in request.POST else "form"
 
     def _form(self, sent: Any) -> QuotaRequestForm:
@@ -77,8 +80,17 @@ class Asking:
         return next(iter(named or self.clusters), None)
 
     def valid(self) -> bool:
-        """Tell whether every field could be read."""
-        return self.form.is_valid()
+        """Tell whether every field could be read, and look at what the numbers would do."""
+        return self.form.is_valid() and self.proposal is not None
+
+    @cached_property
+    def proposal(self) -> Proposal | None:
+        """Work out what the catalog would become; nothing where a number cannot be read.
+
+        It has to be asked before problems are put beside fields: those take their values away.
+        """
+        readable = self.form.is_valid() or not set(self.form.errors) - {"reason", "__all__"}
+        return self.form.proposal() if readable else None
 
     def submit(self) -> Request:
         """Store the request."""
@@ -101,6 +113,7 @@ class Asking:
 
     def refused(self, refusal: DomainError) -> None:
         """Put what the rules say beside its field."""
+        self.answered = True
         if isinstance(refusal, Invalid):
             self.form.take(refusal.problems)
         else:
@@ -108,12 +121,15 @@ class Asking:
 
     def context(self) -> dict[str, Any]:
         """Return what the template shows."""
+        preview = self._preview()
+        if self.proposal_errors and not self.answered:
+            self.form.take(self.proposal_errors)
         ages = freshness([self.cluster.pk] if self.cluster else [])
         return {
             "tenant": self.tenant, "cluster": self.cluster, "clusters": self.clusters,
             "form": self.form, "rows": self._rows(), "again": self.again,
             "form_key": self.request.POST.get("form_key") or new_key(),
-            "preview": self._preview(), "ages": oldest(ages),
+            "preview": preview, "ages": oldest(ages),
             "reason_problems": [sentence_of(row) for row in self.again.problems] if self.again else [],
         }  # fmt: skip
 
@@ -135,9 +151,9 @@ class Asking:
         """Work out what the catalog would become and which fields of which objects change."""
         if self.request.method != "POST":
             return None
-        if not self._readable():
+        proposal = self.proposal
+        if proposal is None:
             return {"unreadable": True}
-        proposal: Proposal = self.form.proposal()
         if not proposal.changes:
             return {"nothing": True, "errors": told(proposal.errors)}
         before = [dict(each.body) for each in render(proposal.before)]
@@ -151,9 +167,16 @@ class Asking:
             "changes": changes, "capacity": self._capacity(proposal),
         }  # fmt: skip
 
-    def _readable(self) -> bool:
-        """Tell whether the numbers can be read; a missing reason does not stop a preview."""
-        return not set(self.form.errors) - {"reason", "__all__"}
+    @property
+    def status(self) -> int:
+        """Give the status of the answer: a form that comes back was not accepted."""
+        return 422 if self.request.method == "POST" and "preview" not in self.request.POST else 200
+
+    @property
+    def proposal_errors(self) -> tuple[Problem, ...]:
+        """Give what the rules have against the numbers that were sent."""
+        sent = self.request.method == "POST" and self.proposal is not None
+        return self.proposal.errors if sent and self.proposal else ()
 
     def _capacity(self, proposal: Proposal) -> list[dict[str, Any]]:
         if self.cluster is None:
@@ -163,7 +186,7 @@ class Asking:
         }
         rows = capacity.facts(self.cluster, proposal.after)
         return [
-            row | {"was": was.get(row["flavor"], 0)}
+            row | {"was": was.get(row["flavor"], 0), "over": max(0, -(row["free"] or 0))}
             for row in rows
             if row["committed"] != was.get(row["flavor"], 0)
         ]

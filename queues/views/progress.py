@@ -31,6 +31,7 @@ WAYS = {
         "request.abandon",
         frozenset({State.STALE, State.CONFLICT, State.STUCK, State.PARTIAL}),
     ),
+    "keep_theirs": ("plan.keep_theirs", frozenset({State.STALE, State.CONFLICT})),
     "retry": ("apply.retry", frozenset({State.PARTIAL, State.STUCK})),
 }
 

@@ -38,9 +38,8 @@ def new(request: HttpRequest, slug: str) -> HttpResponse:
             return see_other(
                 request, _("The request is in. Its plan is being made."), "request", made.pk
             )
-    status = 422 if request.method == "POST" and "preview" not in request.POST else 200
     return page(
-        request, "queues/request_new.html", ask.context(), partial=ask.partial, status=status
+        request, "queues/request_new.html", ask.context(), partial=ask.partial, status=ask.status
     )
 
 
@@ -87,7 +86,9 @@ def edit(request: HttpRequest, pk: UUID) -> HttpResponse:
             return see_other(
                 request, _("Sent again. A new plan is being made."), "request", made.pk
             )
-    return page(request, "queues/request_new.html", ask.context(), partial=ask.partial)
+    return page(
+        request, "queues/request_new.html", ask.context(), partial=ask.partial, status=ask.status
+    )
 
 
 @require_POST

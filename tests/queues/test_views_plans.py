@@ -262,3 +262,12 @@ def test_apply_asks_as_often_with_many_objects(lab, apply, client):
         row.save(force_insert=True)
     with counted("queues: apply"):
         client.get(f"/applies/{apply.pk}/")
+
+
+@pytest.mark.parametrize(("who", "may"), [("alice", False), ("carol", False), ("dave", True)])
+def test_what_another_writer_set_can_be_kept_after_the_apply(lab, apply, client, who, may):
+    Request.objects.filter(pk=apply.request_id).update(state="conflict")
+    client.force_login(getattr(lab, who))
+    text = pages.text(client.get(f"/requests/{apply.request_id}/"))
+
+    assert (f"/plans/{apply.plan_id}/keep-theirs" in text) == may

@@ -97,6 +97,15 @@ def test_bad_numbers_stay_in_the_form_with_their_message(alice, devices):
     assert not Request.objects.exists()
 
 
+def test_every_mistake_is_told_at_once_beside_its_field(alice):
+    answer = alice.post(NEW, filled("40", reason=""))
+    said = pages.words(answer)
+
+    assert pages.text(answer).count('class="field-error"') == 2
+    assert "of 32, 16 too many" in said
+    assert "cannot be read yet" not in said
+
+
 def test_a_reason_is_needed(alice):
     answer = alice.post(NEW, filled(reason=" "))
 
@@ -256,6 +265,7 @@ def test_a_mistake_in_a_correction_stays_in_the_form(lab, alice):
     Request.objects.filter(pk=request.pk).update(state="refused")
 
     answer = alice.post(f"/requests/{request.pk}/edit", filled("40"))
+    assert answer.status_code == 422
     assert "field-error" in pages.text(answer)
 
 
