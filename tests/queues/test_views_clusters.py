@@ -10,10 +10,10 @@ from django.utils import timezone
 
 from queues import sealing
 from queues.models import Credential, Link, ObservedObject, Stream
-from tenants.models import AuditEvent, Cluster, Pool
+from tenants.models import AuditEvent, Cluster, Department, Pool
 from tests import cast
 from tests.cast import MARK
-from tests.kube.test_credentials import CA, GOOD
+from tests.kube.test_credentials import CA, GOOD, KEY, b64
 from tests.query_counts import counted
 from tests.queues import pages, seen
 
@@ -128,6 +128,19 @@ def test_too_much_promised_is_said(full, client):
     Pool.objects.update(capacity=20)
 
     assert "4 too many" in pages.words(open_(client, full.dave, PAGE))
+
+
+def test_promises_of_departments_count(full, client):
+    quota = {"flavor": "a100", "resource": "nvidia.com/gpu", "nominal": 4}
+    Department.objects.update(spec={"quotas": [quota, quota | {"flavor": "h100"}]})
+
+    assert "nodes offer 32 28 4 32 0 " in pages.words(open_(client, full.dave, PAGE))
+
+
+def test_cluster_that_was_listed_but_never_heard(full, client):
+    Stream.objects.filter(kind="Node").update(alive_at=None)
+
+    assert "Never seen" in pages.words(open_(client, full.dave, LIST))
 
 
 @pytest.mark.parametrize("who", ["dave", "carol", "erin"])
@@ -324,6 +337,17 @@ def test_takes_files(lab, client, keys):
     assert client.post(NEW, body(reader="", applier="") | files).status_code == 303
 
 
+CERTIFICATE = json.dumps(
+    GOOD
+    | {
+        "users": [
+            {
+                "name": "u",
+                "user": {"client-certificate-data": b64(CA), "client-key-data": b64(KEY)},
+            }
+        ]
+    }
+)
 REFUSED = [
     ({"slug": "A B"}, "slug", "no reserved word"),
     ({"slug": "new"}, "slug", "no reserved word"),
@@ -351,6 +375,7 @@ REFUSED = [
         "applier",
         "run a command",
     ),
+    ({"reader": CERTIFICATE}, "reader", "needs a token that it can renew"),
     ({"reader": kubeconfig(**{"certificate-authority-data": "bm9uZQ=="})}, "reader", ""),
 ]
 
