@@ -41,12 +41,14 @@ def test_the_least_rights_are_enough_and_tokens_renew_themselves(ann, admin, pla
     assert not preflight.due().exists()
 
 
-def test_a_credential_with_too_many_rights_is_refused(ann, admin, place, control_plane):
-    cluster = register(admin, place, ann, reader=control_plane.admin_token)
+def test_a_credential_with_other_rights_than_its_own_is_refused(ann, admin, place):
+    writer = rbac.issue_token(admin, rbac.Identity.APPLIER, 3600).value
+    cluster = register(admin, place, ann, reader=writer)
     preflight.run(cluster.pk)
     link = Link.objects.get(cluster=cluster)
     assert not link.preflight["ok"]
-    assert link.preflight["reader"]["surplus"]
+    assert any(right.startswith("patch ") for right in link.preflight["reader"]["surplus"])
+    assert any("workloads" in right for right in link.preflight["reader"]["missing"])
     with pytest.raises(Exception, match="preflight"):
         links.set_writing(actor=ann, cluster=cluster, on=True)
 
