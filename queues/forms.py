@@ -50,7 +50,7 @@ class ConnectForm(forms.Form):
         label=_("Short name"), max_length=40,
         help_text=_("Part of addresses: small letters, digits and hyphens."),
     )  # fmt: skip
-    display_name = forms.CharField(label=_("Display name"), max_length=200)
+    display_name = forms.CharField(label=_("Display name"), max_length=120)
     replace = forms.BooleanField(
         label=_("Replace the address and the tokens of a cluster that is connected already"),
         required=False,

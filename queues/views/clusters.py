@@ -20,6 +20,9 @@ from queues.views import health, meters
 from queues.views.answers import person, see_other
 from tenants import access
 
+# More queues than this are found in the catalog.
+SHOWN = 200
+
 
 @require_safe
 @login_required
@@ -40,12 +43,14 @@ def cluster(request: HttpRequest, slug: str) -> HttpResponse:
     """Show one cluster: health, rights, capacity, and the queues that the viewer may see."""
     row = access.cluster(request.user, slug)
     now = cluster_now(row)
-    queues = queues_now(access.queues(request.user).filter(cluster=row))
+    visible = list(access.queues(request.user).filter(cluster=row).order_by("name")[: SHOWN + 1])
+    queues = queues_now(visible[:SHOWN])
     details = access.can(request.user, "cluster.details", row)
     shown = [meters.shown(each, {}) for each in queues]
     context: dict[str, Any] = {
         "cluster": row, "now": now, "health": health.Health(now, details=details),
-        "queues": shown, "others": now.row.queues - len(queues), "details": details,
+        "queues": shown, "others": 0 if len(visible) > SHOWN else now.row.queues - len(visible), "details": details,
+        "cut": len(visible) > SHOWN,
         "may_write": access.can(request.user, "cluster.write", row),
         "pools": [health.PoolLine(pool) for pool in now.pools],
         "crumbs": [{"label": _("Clusters"), "url": "/clusters/"}],

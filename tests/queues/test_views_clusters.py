@@ -241,6 +241,15 @@ def test_queries_of_the_page(full, client, number):
         client.get(PAGE)
 
 
+def test_long_list_of_queues_is_cut(full, client, monkeypatch):
+    monkeypatch.setattr("queues.views.clusters.SHOWN", 1)
+    said = pages.words(open_(client, full.dave, PAGE))
+
+    assert "Only the first 1 queues are shown." in said
+    assert "cv-train" in said
+    assert "not shown" not in said
+
+
 # --- writing --------------------------------------------------------------------------------------
 
 
@@ -357,6 +366,7 @@ REFUSED = [
     ({"slug": "a\x00b"}, "slug", ""),
     ({"display_name": "a\u202eb"}, "display_name", ""),
     ({"display_name": ""}, "display_name", "required"),
+    ({"display_name": "x" * 121}, "display_name", "120"),
     ({"reader": ""}, "reader", "Paste a kubeconfig, or choose a file."),
     ({"reader": "{"}, "reader", "neither YAML nor JSON"),
     ({"reader": "kind: Pod"}, "reader", "not a kubeconfig"),
