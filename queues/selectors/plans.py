@@ -1,29 +1,10 @@
-"""A plan as its reviewer needs it: objects, refusals, conflicts, capacity before and after."""
+"""The objects of a plan as its reviewer needs them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from queues.models import Plan, PlanObject
-from queues.selectors.clusters import PoolNow
-
-
-@dataclass(frozen=True, slots=True)
-class Capacity:
-    """Promises against devices for one flavor, before and after the plan."""
-
-    now: PoolNow
-    after: int
-
-    @property
-    def left(self) -> int:
-        """Give what may still be promised after the plan."""
-        return self.now.capacity - self.after
-
-    @property
-    def too_much(self) -> bool:
-        """Say whether the plan promises more than there is, and more than before."""
-        return self.left < 0 and self.after > self.now.committed
 
 
 @dataclass(frozen=True, slots=True)

@@ -226,17 +226,29 @@ def _found(plan: Plan) -> dict[tuple[str, str, str], Any]:
 def _edit_in_words(edit: dict[str, Any], today: dict[tuple[str, str, str], Any]) -> str:
     if edit.get("edit") == "set_quota":
         return _quota_in_words(edit, today)
-    for name in ("queue", "flavor", "cohort", "topology", "priority"):
-        if edit.get("edit") == f"put_{name}":
-            spec = edit.get(name) or {}
-            return _("%(kind)s %(name)s as written") % {"kind": name, "name": spec.get("name", "")}
+    if edit.get("edit") == "set_stop_policy":
+        said = _POLICIES.get(str(edit.get("policy")), _("queue %(name)s: another stop policy"))
+        return said % {"name": edit.get("queue", "")}
     if edit.get("edit") == "put_tenant":
         return _("tenant %(name)s") % {"name": edit.get("slug", "")}
-    if edit.get("edit") == "replace":
-        return _("a whole catalog")
-    return _("queue %(name)s: %(policy)s") % {
-        "name": edit.get("queue", ""), "policy": edit.get("policy", ""),
-    }  # fmt: skip
+    for name, words in _KINDS.items():
+        if edit.get("edit") == f"put_{name}":
+            return words % {"name": (edit.get(name) or {}).get("name", "")}
+    return _("a whole catalog")
+
+
+_KINDS = {
+    "queue": _lazy("queue %(name)s with all its values"),
+    "flavor": _lazy("flavor %(name)s with all its values"),
+    "cohort": _lazy("department %(name)s with all its values"),
+    "topology": _lazy("topology %(name)s"),
+    "priority": _lazy("priority %(name)s"),
+}
+_POLICIES = {
+    "None": _lazy("queue %(name)s takes jobs again"),
+    "Hold": _lazy("queue %(name)s takes no new jobs; what runs goes on"),
+    "HoldAndDrain": _lazy("queue %(name)s takes no new jobs, and what runs is stopped"),
+}
 
 
 def _quota_in_words(edit: dict[str, Any], today: dict[tuple[str, str, str], Any]) -> str:
