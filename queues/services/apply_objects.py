@@ -300,18 +300,27 @@ class Applying:
         )
 
     def _record_failure(self, planned: PlanObject, error: errors.ClusterError) -> None:
-        found = self.judged[planned.pk].live
         facts: dict[str, Any] = {"message": error.message, "code": error.code}
         state = Result.REFUSED
         if isinstance(error, errors.FieldConflict):
             state = Result.CONFLICT
-            facts["conflicts"] = live.conflicts(error, found, planned.wanted)
+            facts |= self._conflict(planned, error)
         elif isinstance(error, errors.Conflict):
             state = Result.STALE
         facts["field_problems"] = [
             {"field": field, "text": text} for field, text in error.field_problems()
         ]
         self._record(planned, state, **facts)
+
+    def _conflict(self, planned: PlanObject, error: errors.FieldConflict) -> dict[str, Any]:
+        """Return both values, theirs as they are at this moment."""
+        found = self.client.get(ref_of(planned))
+        changes = live.differences(found, planned.wanted) if found else []
+        return {
+            "conflicts": live.conflicts(error, found, planned.wanted),
+            "found": live.told(changes),
+            "uid": str(found["metadata"]["uid"]) if found else "",
+        }
 
     # -- end -------------------------------------------------------------------------------
 

@@ -209,3 +209,29 @@ def test_approving_and_withdrawing_at_once_does_one_of_both(committed_lab):
         assert Apply.objects.filter(request=request).exists() == approved
         if approved:
             break
+
+
+# --- further refusals -------------------------------------------------------------------------------
+
+
+def test_edits_that_break_a_rule_by_now_void_the_plan(lab):
+    plan = planned(asked(lab, devices=18))
+    Request.objects.filter(pk=plan.request_id).update(
+        edits=[{"edit": "set_stop_policy", "queue": "gone", "policy": "Hold"}]
+    )
+    with pytest.raises(PlanChanged):
+        approve(actor=lab.carol, plan=plan, digest=plan.digest)
+    plan.refresh_from_db()
+    assert plan.state == "superseded"
+
+
+def test_a_rejection_is_for_the_plan_that_was_shown_and_only_once(lab):
+    plan = planned(asked(lab))
+    with pytest.raises(PlanChanged):
+        reject(actor=lab.carol, plan=plan, digest="0" * 64, reason="No")
+    reject(actor=lab.carol, plan=plan, digest=plan.digest, reason="No")
+    with pytest.raises(AlreadyDecided, match="Carol"):
+        reject(actor=lab.dave, plan=plan, digest=plan.digest, reason="No")
+    waiting = Plan.objects.create(request=asked(lab), cluster=lab.cluster)
+    with pytest.raises(NotReady):
+        reject(actor=lab.carol, plan=waiting, digest="", reason="No")

@@ -348,3 +348,80 @@ def test_what_the_cluster_changes_after_writing_is_named(lab):
     result = apply.results.get()
     assert (result.state, result.code) == ("changed", "GP-4406")
     assert "sent 6, found 5" in result.message
+
+
+def right_before_the_write(lab, act):
+    """Do something between the comparison of an object and its write."""
+
+    def run(exchange):
+        act()
+        exchange.handler.reply(*exchange.whole())
+
+    lab.proxy.rules.add(verb="PATCH", dry_run=False, action=Action("act", True, run))
+
+
+def test_a_version_that_moved_without_a_change_of_ours_is_written_again(lab):
+    lab.start()
+    request = lab.ask(1, 6)
+    lab.plan(request)
+    apply = lab.approve(request)
+    note = {
+        "apiVersion": "kueue.x-k8s.io/v1beta2",
+        "kind": "ClusterQueue",
+        "metadata": {
+            "name": lab.queue(1)["metadata"]["name"],
+            "annotations": {"example.com/note": "moved"},
+        },
+    }
+    right_before_the_write(lab, lambda: lab.admin.apply(note, manager="note"))
+    assert lab.run(apply).state == "succeeded", apply.error
+    assert [entry.status for entry in lab.proxy.writes()] == [409, 200]
+
+
+def test_an_edit_in_the_last_moment_is_not_written_over(lab):
+    lab.start()
+    request = lab.ask(1, 6)
+    lab.plan(request)
+    apply = lab.approve(request)
+    right_before_the_write(lab, lambda: lab.edit(1, "7"))
+    assert lab.run(apply).state == "conflict"
+    assert lab.nominal(1) == "7"
+    [conflict] = apply.results.get().conflicts
+    value = next(each for each in conflict["values"] if GPU_LINE in each["path"])
+    assert (conflict["manager"], value["theirs"], value["ours"]) == ("kubectl-edit", "7", "6")
+
+
+def test_fields_that_changed_hands_between_plan_and_apply_are_a_conflict(lab):
+    lab.start()
+    request = lab.ask(1, 6)
+    lab.plan(request)
+    apply = lab.approve(request)
+    lab.edit(1, "7")
+    lab.edit(1, "4")  # The same value again, but the field is somebody else's now.
+    lab.proxy.log.clear()
+    assert lab.run(apply).state == "conflict"
+    assert lab.proxy.writes() == []
+    [conflict] = apply.results.get().conflicts
+    assert conflict["manager"] == "kubectl-edit"
+    request.refresh_from_db()
+    assert request.state == "conflict"
+    revision = conflicts.keep_theirs(
+        actor=lab.approver, plan=request.plans.get(), reason="It is theirs"
+    )
+    assert revision.number == 3
+    assert lab.nominal(1) == "4"
+
+
+def test_the_object_that_another_hand_has_made_the_same_is_owned_too(lab):
+    lab.start()
+    request = lab.ask(1, 6)
+    lab.plan(request)
+    apply = lab.approve(request)
+    body = lab.queue(1)
+    ref = Ref("ClusterQueue", "", body["metadata"]["name"])
+    lab.admin.delete(ref, uid=body["metadata"]["uid"])
+    eventually(lambda: lab.admin.get(ref) is None)
+    wanted = apply.plan.planned.get().wanted
+    lab.admin.apply(wanted, manager="somebody")
+    assert lab.run(apply).state == "stale"
+    assert "made anew" in apply.results.get().message
