@@ -6,17 +6,20 @@ Exit codes: 0 fine or equal, 1 different, 2 bad input (one line per problem on s
 from __future__ import annotations
 
 import argparse
+import contextlib
+import errno
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 from kube.catalog import Catalog
-from kube.catalog_json import load, loads
+from kube.catalog_json import MAX_BYTES, load, loads
 from kube.catalog_schema import schema
 from kube.diff import Change, diff_lists
+from kube.manifest import Manifest
 from kube.problems import InvalidCatalog, Problem, errors, problem, shown
 from kube.render import render
 from kube.rules import check, check_manifests
@@ -33,12 +36,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     command: Callable[[argparse.Namespace], int] = options.run
     try:
         code = command(options)
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except InvalidCatalog as error:
         _tell(error.problems)
         return BAD_INPUT
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        _drop_output()
+        if not isinstance(error, BrokenPipeError):
+            _say(f"error: the answer cannot be written: {error.strerror}")
         return BAD_INPUT
     return code
 
@@ -90,7 +96,7 @@ def _diff(options: argparse.Namespace) -> int:
 
 
 def _catalog(name: str) -> Catalog:
-    catalog = load(loads(_read(name)))
+    catalog = load(loads(_read(name, MAX_BYTES)))
     problems = check(catalog)
     if errors(problems):
         raise InvalidCatalog(problems)
@@ -99,11 +105,12 @@ def _catalog(name: str) -> Catalog:
 
 
 def _objects(name: str) -> list[Mapping[str, Any]]:
-    data = loads(_read(name), max_bytes=MAX_LIVE_BYTES)
+    data = loads(_read(name, MAX_LIVE_BYTES), max_bytes=MAX_LIVE_BYTES)
     is_list = isinstance(data, Mapping) and isinstance(data.get("items"), list)
     items = data["items"] if is_list else data
     found = items if isinstance(items, list) else [items]
     problems = [_no_object(name, index) for index, each in enumerate(found) if not _is_object(each)]
+    problems = problems or list(_twice(name, found))
     if problems:
         raise InvalidCatalog(problems)
     return found
@@ -120,14 +127,34 @@ def _no_object(name: str, index: int) -> Problem:
     return problem(f"{name}[{index}]", "GP-2104", expected=expected, got="something else")
 
 
-def _read(name: str) -> bytes:
+def _twice(name: str, objects: Sequence[Mapping[str, Any]]) -> Iterator[Problem]:
+    """Find objects that occur again: nobody could say which of them is meant."""
+    seen = set()
+    for index, each in enumerate(objects):
+        ref = Manifest.of(each).ref
+        if ref in seen:
+            yield problem(f"{name}[{index}]", "GP-2205", name=str(ref))
+        seen.add(ref)
+
+
+def _read(name: str, limit: int) -> bytes:
+    """Read at most one byte more than allowed: a device or a pipe may have no end."""
     try:
-        return sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+        with _opened(name) as stream:
+            return stream.read(limit + 1)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "not a file name"
         raise InvalidCatalog(
             [problem("", "GP-2101", detail=f"{shown(name, 200)}: {reason}")]
         ) from None
+
+
+def _opened(name: str) -> contextlib.AbstractContextManager[BinaryIO]:
+    if name != "-":
+        return Path(name).open("rb")
+    if sys.stdin is None:
+        raise OSError(errno.EBADF, "standard input is closed")
+    return contextlib.nullcontext(sys.stdin.buffer)
 
 
 def _shown_change(change: Change) -> dict[str, Any]:
@@ -137,12 +164,27 @@ def _shown_change(change: Change) -> dict[str, Any]:
 
 def _print(value: Any) -> None:
     text = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+    if sys.stdout is None:
+        raise OSError(errno.EBADF, "standard output is closed")
     sys.stdout.buffer.write(text.encode("utf-8"))
 
 
 def _tell(problems: Sequence[Problem]) -> None:
     for each in problems:
-        print(each, file=sys.stderr)
+        _say(str(each))
+
+
+def _say(line: str) -> None:
+    """Write a line for people; without a standard error the exit code has to do."""
+    if sys.stderr is not None:
+        with contextlib.suppress(OSError):
+            print(line, file=sys.stderr)
+
+
+def _drop_output() -> None:
+    """Send what is still buffered nowhere, so that leaving does not fail on it again."""
+    if sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == "__main__":

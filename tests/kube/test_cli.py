@@ -169,6 +169,13 @@ def test_what_is_no_object_is_bad_input(value, put, capsys):
     assert "[0]: expected a Kubernetes object" in capsys.readouterr().err
 
 
+def test_an_object_that_occurs_twice_is_bad_input(put, capsys):
+    first, second, *_rest = bodies(catalog())
+    path = put([first, second, first | {"spec": {"other": True}}])
+    assert main(["diff", put(first, "a.json"), path]) == 2
+    assert capsys.readouterr().err.startswith(f"error GP-2205 {path}[2]: the object Namespace/")
+
+
 # Bad input
 
 
@@ -218,6 +225,47 @@ def test_any_bytes_end_without_a_traceback(put, data):
     path = put(data)
     assert main(["check", path]) in (0, 2)
     assert main(["diff", path, path]) in (0, 2)
+
+
+@pytest.mark.parametrize("command", [["check"], ["diff", "/dev/zero"]])
+def test_a_file_without_an_end_is_refused(command, capsys, monkeypatch):
+    monkeypatch.setattr("kube.__main__.MAX_LIVE_BYTES", 5_000_000)
+    assert main([*command, "/dev/zero"]) == 2
+    assert "at most 5000000 bytes" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("schema", ">/dev/full"), b"No space left on device"),
+        (("schema", ">&-"), b"standard output is closed"),
+        (("check", "-", "<&-"), b"standard input is closed"),
+        (("check", "/no/such/file", "2>&-"), b""),
+        (("check", "/no/such/file", "2>/dev/full"), b""),
+    ],
+)
+def test_closed_and_full_ends_are_no_traceback(arguments, words):
+    line = " ".join([sys.executable, "-m", "kube", *arguments])
+    done = subprocess.run(["sh", "-c", line], capture_output=True, cwd=ROOT, check=False)
+    assert (done.returncode, done.stdout, done.stderr.count(b"\n")) == (2, b"", bool(words))
+    assert words in done.stderr
+
+
+@pytest.mark.parametrize("arguments", [["schema"], ["check", "/no/such/file"], ["check", "-"]])
+def test_needs_no_standard_streams(arguments, monkeypatch):
+    for name in ("stdin", "stdout", "stderr"):
+        monkeypatch.setattr(sys, name, None)
+    assert main(arguments) == 2
+
+
+def test_an_answer_that_cannot_be_written_is_told(monkeypatch, capfd):
+    def full(_value):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("kube.__main__._print", full)
+    monkeypatch.setattr("os.dup2", lambda *_ends: None)
+    assert main(["schema"]) == 2
+    assert capfd.readouterr().err.endswith("cannot be written: No space left on device\n")
 
 
 def test_a_reader_that_leaves_is_no_traceback(tmp_path):
