@@ -61,6 +61,7 @@ _NAMES: Final = {
     "GP-2143": "too long: {length} characters, at most {limit}",
     "GP-2144": "{value} has letters with separate accents: write it in composed form (NFC)",
     "GP-2145": "{value} mixes alphabets whose letters look alike: is this the team it seems to be?",
+    "GP-2146": "YAML reads {value} as a number or a date: begin the name with a letter",
 }
 
 _RELATIONS: Final = {
@@ -126,6 +127,8 @@ _OBJECTS: Final = {
     "GP-2204": "spec must not be empty: a later apply would send null",
     "GP-2205": "the object {name} occurs twice",
     "GP-2206": "these are no resource groups with coveredResources, flavors and their resources",
+    "GP-2207": "a {kind} needs a {field}",
+    "GP-2208": "a {kind} belongs to the whole cluster and has no namespace",
 }
 
 _EDITS: Final = {

@@ -26,8 +26,10 @@ _LABEL_NAME: Final = r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?"
 
 RESERVED_NAMESPACES: Final = frozenset({"default", "kueue-system", "gpuportal-system", "openshift"})
 RESERVED_NAMESPACE_PREFIXES: Final = ("kube-", "openshift-", "kueue-", "gpuportal-")
-#: Words that are parts of addresses, device names of some systems, or YAML values.
-RESERVED_WORDS: Final = frozenset(
+#: What YAML reads as something else than text; a manifest written by hand would mean that.
+YAML_WORDS: Final = frozenset({"null", "true", "false", "yes", "no", "on", "off", "none"})
+#: Words that are parts of addresses or device names of some systems, beside those of YAML.
+RESERVED_WORDS: Final = YAML_WORDS | frozenset(
     {
         "admin",
         "api",
@@ -44,15 +46,10 @@ RESERVED_WORDS: Final = frozenset(
         "nul",
         "prn",
         "aux",
-        "null",
-        "true",
-        "false",
-        "yes",
-        "no",
-        "on",
-        "off",
-        "none",
     }
+)
+_YAML_NUMBER: Final = (
+    r"[0-9]+(\.[0-9]*)?(e[0-9]+)?|0x[0-9a-f]+|0o[0-7]+|0b[01]+|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}"
 )
 _INVISIBLE: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _LOOKALIKES: Final = frozenset({"LATIN", "CYRILLIC", "GREEK"})
@@ -66,6 +63,8 @@ def slug(text: str) -> str:
         raise Refused(code="GP-2131", limit=MAX_SLUG, length=len(text))
     if not _full(SLUG_PATTERN, text) or "--" in text:
         raise _refused_name(text, code="GP-2130", limit=MAX_SLUG)
+    if _belongs_to_the_cluster(text):
+        raise Refused(code="GP-2135", value=text)
     return not_reserved_word(text)
 
 
@@ -82,15 +81,24 @@ def subdomain(text: str, limit: int = MAX_SUBDOMAIN) -> str:
 def namespace(text: str) -> str:
     """Accept the name of a namespace that a tenant may own."""
     label(text)
-    if text in RESERVED_NAMESPACES or text.startswith(RESERVED_NAMESPACE_PREFIXES):
+    if _belongs_to_the_cluster(text):
         raise Refused(code="GP-2134", value=text)
-    return text
+    return not_yaml_value(text)
 
 
 def not_reserved_word(text: str) -> str:
     """Refuse names that mean something else in an address or in YAML."""
     if text in RESERVED_WORDS:
         raise Refused(code="GP-2135", value=text)
+    return not_yaml_value(text)
+
+
+def not_yaml_value(text: str) -> str:
+    """Refuse names that have to stand in quotes in a manifest, or they are no text there."""
+    if text in YAML_WORDS:
+        raise Refused(code="GP-2135", value=text)
+    if _full(_YAML_NUMBER, text):
+        raise Refused(code="GP-2146", value=text)
     return text
 
 
@@ -176,6 +184,10 @@ def suggestion(text: str, limit: int = MAX_LABEL) -> str:
     ascii_text = unicodedata.normalize("NFKD", text[: limit * 4]).encode("ascii", "ignore").decode()
     words = re.sub(r"[^a-z0-9]+", "-", ascii_text.lower()).strip("-")
     return re.sub(r"^[^a-z]+", "", words)[:limit].rstrip("-")
+
+
+def _belongs_to_the_cluster(text: str) -> bool:
+    return text in RESERVED_NAMESPACES or text.startswith(RESERVED_NAMESPACE_PREFIXES)
 
 
 def _dns(pattern: str, code: str, text: str, limit: int) -> str:

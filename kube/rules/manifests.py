@@ -22,6 +22,7 @@ _VERSIONS: Final[Mapping[str, str]] = MappingProxyType(
         "WorkloadPriorityClass": _KUEUE,
     }
 )
+_NAMESPACED: Final = frozenset({"LocalQueue"})
 #: Policies that stay as another manager left them when an apply does not write them.
 _POLICIES: Final = (
     "stopPolicy",
@@ -39,7 +40,7 @@ def check_manifest(manifest: Manifest) -> tuple[Problem, ...]:
         kind, version = manifest.kind or "?", manifest.api_version or "?"
         return (problem(ref, "GP-2201", kind=kind, version=version),)
     checker = _CHECKERS.get(manifest.kind, _nothing)
-    return tuple(checker(ref, manifest.body))
+    return (*_place(ref, manifest), *checker(ref, manifest.body))
 
 
 def check_manifests(manifests: Iterable[Manifest]) -> tuple[Problem, ...]:
@@ -52,6 +53,17 @@ def check_manifests(manifests: Iterable[Manifest]) -> tuple[Problem, ...]:
         seen.add(manifest.ref)
         found += check_manifest(manifest)
     return tuple(found)
+
+
+def _place(ref: str, manifest: Manifest) -> Iterator[Problem]:
+    """Check the names: without its namespace an object would land wherever the client stands."""
+    if not manifest.name:
+        yield problem(f"{ref}: metadata.name", "GP-2207", kind=manifest.kind, field="name")
+    if manifest.kind in _NAMESPACED and not manifest.namespace:
+        where = f"{ref}: metadata.namespace"
+        yield problem(where, "GP-2207", kind=manifest.kind, field="namespace")
+    if manifest.kind not in _NAMESPACED and manifest.namespace:
+        yield problem(f"{ref}: metadata.namespace", "GP-2208", kind=manifest.kind)
 
 
 def _nothing(_ref: str, _body: Mapping[str, Any]) -> Iterator[Problem]:

@@ -135,6 +135,7 @@ def test_weights(value, code):
         (30, "GP-2142", ["team\u202egpj", "a\u200bb", "\ufeffa", "a\u2028b", "a\u200db"]),
         (31, "GP-2142", ["a\x00b", "a\x1b[31m", "a\rb", "a\nb", "\ud800"]),
         (32, "GP-2142", ["abc\n"]),
+        (33, "GP-2135", ["kube-system", "default", "kueue-system", "openshift-x", "gpuportal-x"]),
         (34, "GP-2135", ["admin", "api", "static", "new", "login", "con", "nul"]),
         (34, "GP-2130", ["..", "."]),
         (35, "GP-2130", ["1e3", "0x10", "~", "22:22", "2026-01-01", "=", "123"]),
@@ -157,6 +158,8 @@ def test_short_names_of_tenants(value, code):
         (27, "GP-2131", ["x" * 64]),
         (33, "GP-2134", ["kube-system", "kube-public", "kueue-system", "gpuportal-system"]),
         (33, "GP-2134", ["default", "openshift-x", "kube-x"]),
+        (35, "GP-2135", ["null", "true", "no", "yes", "on", "off"]),
+        (35, "GP-2146", ["1e3", "0x10", "123", "010", "0b11", "2026-01-01"]),
     ),
 )
 def test_namespaces(value, code):
@@ -171,6 +174,7 @@ def test_namespaces(value, code):
         (26, "GP-2132", ["Team-A", "team.a", "a_b"]),
         (27, "GP-2131", ["x" * 64, "x" * 253]),
         (34, "GP-2135", ["new", "on"]),
+        (35, "GP-2146", ["1e3", "0x10", "123", "0o17", "2026-1-1"]),
     ),
 )
 def test_entries(value, code):

@@ -30,6 +30,28 @@ def test_a_queue_must_not_take_every_namespace_or_none(selector):
     assert changed("ClusterQueue", namespaceSelector=selector) == ["GP-2200"]
 
 
+@pytest.mark.parametrize("kind", sorted(BODIES))
+def test_every_object_needs_its_name(kind):
+    body = copy.deepcopy(dict(BODIES[kind]))
+    del body["metadata"]["name"]
+    assert [each.code for each in check_manifest(Manifest.of(body))] == ["GP-2207"]
+
+
+def test_an_entry_needs_its_namespace():
+    body = copy.deepcopy(dict(BODIES["LocalQueue"]))
+    name = body["metadata"]["name"]
+    del body["metadata"]["namespace"]
+    (found,) = check_manifest(Manifest.of(body))
+    assert (found.code, found.field) == ("GP-2207", f"LocalQueue/{name}: metadata.namespace")
+
+
+@pytest.mark.parametrize("kind", sorted(set(BODIES) - {"LocalQueue"}))
+def test_what_belongs_to_the_cluster_has_no_namespace(kind):
+    body = copy.deepcopy(dict(BODIES[kind]))
+    body["metadata"]["namespace"] = "nlp"
+    assert [each.code for each in check_manifest(Manifest.of(body))] == ["GP-2208"]
+
+
 def test_expressions_select_namespaces_too():
     selector = {"matchExpressions": [{"key": "a", "operator": "Exists"}]}
     assert changed("ClusterQueue", namespaceSelector=selector) == []
