@@ -34,6 +34,7 @@ _RBAC = re.compile(
 )
 _CONFLICT = re.compile(r'conflict with "(?P<manager>[^"]+)"')
 _MISSING_NAMESPACE = re.compile(r'^namespaces "[^"]*" not found$')
+_MISSING_OBJECT = re.compile(r'^\S+ "[^"]+" not found$')
 _DIRECT_FIELDS = re.compile(r"\.(?P<field>spec\.\S+|metadata\.\S+): (?P<text>.*)", re.S)
 _UNKNOWN_FIELD = re.compile(r'unknown field "(?P<field>[^"]+)"')
 _TYPES = (
@@ -257,7 +258,7 @@ def _forbidden(answer: Answer) -> ClusterError:
 def _missing(answer: Answer) -> ClusterError:
     if answer.details.get("kind") == "namespaces" and _MISSING_NAMESPACE.match(answer.text):
         return errors.NamespaceMissing(answer.text, status=answer.status)
-    if answer.details.get("name"):
+    if answer.details.get("name") or _MISSING_OBJECT.match(answer.text):
         return errors.NotFound(answer.text, status=answer.status)
     return errors.KindMissing(
         f"the cluster does not serve this kind: {answer.text}", status=answer.status

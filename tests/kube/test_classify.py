@@ -292,6 +292,7 @@ def test_trouble_of_the_cluster(code, text):
     [
         (404, 'namespaces "no" not found', {"name": "no", "kind": "namespaces"}, "ns"),
         (404, 'clusterqueues "e1" not found', {"name": "e1", "kind": "clusterqueues"}, "object"),
+        (404, 'clusterqueue.visibility.kueue.x-k8s.io "q" not found', {}, "object"),
         (404, "the server could not find the requested resource", {}, "kind"),
     ],
 )
