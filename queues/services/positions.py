@@ -8,13 +8,14 @@ import structlog
 
 from kube.client import ClusterClient
 from kube.errors import ClusterError
-from kube.visibility import pending
+from kube.visibility import PAGE, pending
 from queues.services.observed_rows import set_positions
 from tenants.models import Cluster
 
 log = structlog.get_logger(__name__)
 
-INTERVAL = 1.0  # seconds between two questions about one queue
+INTERVAL = 1.0  # seconds between two questions about one queue, for each page of its list
+DEPTH = 10_000  # jobs of one queue whose places are told
 BACK_OFF = 15.0  # seconds of silence after an answer that was not a list
 
 
@@ -42,11 +43,11 @@ class Positions:
 
     def _ask(self, queue: str) -> float:
         try:
-            answer = pending(self.client, queue)
+            answer = pending(self.client, queue, limit=DEPTH)
         except ClusterError as error:
             log.warning("positions_unknown", queue=queue, code=error.code)
             self.dirty.add(queue)
             return max(BACK_OFF, error.retry_after or 0.0)
         places = {(i.namespace, i.name): i.position + 1 for i in answer.items}
         set_positions(self.cluster, queue, places)
-        return INTERVAL
+        return INTERVAL * (1 + len(answer.items) // PAGE)
