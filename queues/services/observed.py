@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -93,23 +94,34 @@ def amount(resource: str, text: Any) -> int:
     return int(value * 1000) if resource == CPU else int(value)
 
 
-def _requests(pod_set: Object) -> Iterator[tuple[str, int]]:
-    """Yield (resource, amount) asked by one pod of a pod set."""
-    spec = pod_set.get("template", {}).get("spec", {})
-    for container in spec.get("containers", []):
-        resources = container.get("resources", {})
-        asked = resources.get("requests") or resources.get("limits") or {}
-        for resource, text in asked.items():
-            yield resource, amount(resource, text)
+def _devices(container: Object) -> Counter[str]:
+    """Return the devices that a container asks for; a limit counts where no request stands."""
+    resources = container.get("resources") or {}
+    asked = {**(resources.get("limits") or {}), **(resources.get("requests") or {})}
+    return Counter({name: amount(name, text) for name, text in asked.items() if is_device(name)})
+
+
+def _devices_of_pod(spec: Object) -> Counter[str]:
+    """Return what one pod needs at its peak: containers together, or one that prepares them.
+
+    An init container that restarts for ever stays beside all that start after it.
+    """
+    peak: Counter[str] = Counter()
+    beside: Counter[str] = Counter()
+    for container in spec.get("initContainers") or ():
+        own = _devices(container)
+        peak |= beside + own
+        if container.get("restartPolicy") == "Always":
+            beside += own
+    return peak | sum((_devices(each) for each in spec.get("containers") or ()), beside)
 
 
 def devices_asked(workload: Object) -> int:
     """Return the devices that all pods of a Workload ask for together."""
     return sum(
-        value * int(pod_set.get("count", 1))
+        _devices_of_pod(pod_set.get("template", {}).get("spec", {})).total()
+        * int(pod_set.get("count", 1))
         for pod_set in workload.get("spec", {}).get("podSets", [])
-        for resource, value in _requests(pod_set)
-        if is_device(resource)
     )
 
 
