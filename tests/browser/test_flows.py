@@ -17,7 +17,9 @@ from django.test import Client
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from kube.client import ClusterClient
+from kube.errors import Modified
 from kube.manifest import Ref
+from kube.transport import Request as Call
 from tenants.models import Cluster, Membership, Tenant, User
 from tests.browser.chrome import launch
 from tests.browser.test_look import AXE, RULES
@@ -82,6 +84,16 @@ class Lab:
         """Return the nominal quota of GPUs in the API server."""
         resources = self.queue()["spec"]["resourceGroups"][0]["flavors"][0]["resources"]
         return next(r["nominalQuota"] for r in resources if r["name"] == "nvidia.com/gpu")
+
+    def edit(self, devices: str) -> None:
+        """Do what ``kubectl edit`` does: write the whole object as another manager."""
+        body = self.queue()
+        for each in body["spec"]["resourceGroups"][0]["flavors"][0]["resources"]:
+            if each["name"] == "nvidia.com/gpu":
+                each["nominalQuota"] = devices
+        path = f"/apis/kueue.x-k8s.io/v1beta2/clusterqueues/{self.name}-train"
+        query = (("fieldManager", "kubectl-edit"),)
+        self.admin.transport.send(Call("PUT", path, query, body, writes=True))
 
     def owner(self) -> set[str]:
         """Return who owns fields of the queue's specification."""
@@ -203,6 +215,36 @@ def test_asking_and_approving_work_without_javascript(lab):
 
     assert lab.nominal() == "20"
     assert lab.complaints == []
+
+
+def test_a_conflict_names_the_other_writer_and_is_taken_back(lab):
+    wait_for(lambda: edited(lab, "12"))
+    page = lab.visit(lab.alice).new_page()
+    ask(page, lab, 20, "Twenty as agreed")
+    page.get_by_role("button", name="Send the request").click()
+    page.get_by_role("link", name="Look at the plan").click()
+    address = page.url
+
+    other = lab.visit(lab.dave).new_page()
+    other.goto(address)
+    told = other.locator("main")
+    expect(told).to_contain_text("kubectl-edit")
+    expect(told).to_contain_text("12")
+    other.get_by_label("Why the fields are taken back").fill("Twenty were agreed")
+    other.get_by_role("button", name="Approve and take the fields back").click()
+
+    expect(other.locator("main")).to_contain_text(re.compile("in the cluster since"))
+    assert lab.nominal() == "20"
+    assert lab.complaints == []
+
+
+def edited(lab: Lab, devices: str) -> bool:
+    """Edit the queue; Kueue may write its status in between, then kubectl opens it again."""
+    try:
+        lab.edit(devices)
+    except Modified:
+        return False
+    return True
 
 
 def test_nobody_decides_on_an_own_request(lab):
