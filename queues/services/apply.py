@@ -103,7 +103,7 @@ def _begin(lease: Lease[Apply]) -> bool:
     row = lease.row
     with transaction.atomic():
         lease.check()
-        request = Request.objects.select_related("tenant").get(pk=row.request_id)
+        request = Request.objects.select_related("tenant", "author").get(pk=row.request_id)
         if row.plan.state != Plan.State.APPROVED or request.state not in BEFORE:
             # A new plan is being made, or the request was given up: this one is void.
             move(row, State.STALE, finished_at=Now(), **finished())
@@ -122,6 +122,7 @@ def _begin(lease: Lease[Apply]) -> bool:
                 "worker": f"{socket.gethostname()}:{os.getpid()}",
                 "plan": row.plan.digest,
                 "revision": row.revision.number,
+                **outcome.people(row, request),
             },
         )
     changed = _rendered_otherwise(row)

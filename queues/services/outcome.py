@@ -8,7 +8,7 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from kube import errors
-from queues.models import Apply, ObjectResult
+from queues.models import Apply, Decision, ObjectResult, PlanObject
 from queues.services.leases import Lease, finished, returned, worn_out
 from tenants import audit
 from tenants.models import Request
@@ -28,6 +28,8 @@ REQUEST: Final = {
 }
 WRITTEN: Final = (Result.APPLIED, Result.FOUND, Result.CHANGED)
 FINISHED: Final = tuple(REQUEST)
+#: Changes of one object that the trail spells out; the plan keeps all of them.
+CHANGES_IN_TRAIL: Final = 20
 
 
 def finish(lease: Lease[Apply], state: Apply.State, *, error: str = "", code: str = "") -> None:
@@ -104,7 +106,7 @@ def _move_request(row: Apply, to: Request.State) -> None:
 
 def _tell(lease: Lease[Apply], *, outcome: str) -> None:
     row = lease.row
-    request = Request.objects.select_related("tenant").get(pk=row.request_id)
+    request = Request.objects.select_related("tenant", "author").get(pk=row.request_id)
     audit.record(
         "apply.result",
         actor=None,
@@ -119,10 +121,21 @@ def _tell(lease: Lease[Apply], *, outcome: str) -> None:
             "force": row.force,
             "revision": row.revision.number,
             "plan": str(row.plan_id),
+            **people(row, request),
             "objects": [_facts(result) for result in _results(row)],
         },
         outcome=outcome,
     )
+
+
+def people(row: Apply, request: Request) -> dict[str, str]:
+    """Say for whom a worker acts: who asked, who decided, and why."""
+    found = Decision.objects.filter(plan_id=row.plan_id).select_related("actor").first()
+    return {
+        "asked_by": request.author.username,
+        "decided_by": found.actor.username if found else "",
+        "reason": request.reason,
+    }
 
 
 def _results(row: Apply) -> Any:
@@ -141,5 +154,12 @@ def _facts(result: ObjectResult) -> dict[str, Any]:
         "manager": result.manager,
         "fence": result.fence,
         "message": result.message,
+        "changes": _changes(planned),
     }
-    return {name: value for name, value in facts.items() if value not in ("", None)}
+    return {name: value for name, value in facts.items() if value not in ("", None, [])}
+
+
+def _changes(planned: PlanObject) -> list[Any]:
+    """Return the old and new values of an object that was there before."""
+    changed = planned.operation == PlanObject.Operation.UPDATE
+    return list(planned.changes[:CHANGES_IN_TRAIL]) if changed else []

@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from kube import errors
-from queues.models import Apply, ObjectResult, Plan
+from queues.models import Apply, ObjectResult, Plan, PlanObject
 from queues.services import outcome
 from queues.services.approve import approve
 from queues.services.leases import (
@@ -18,6 +18,8 @@ from queues.services.leases import (
     worn_out,
 )
 from queues.services.writer import only_writer
+from tenants import audit
+from tenants.models import AuditEvent
 from tests.queues.plans import asked, at_once, planned
 
 
@@ -118,6 +120,21 @@ def test_what_no_retry_mends_is_stuck(queued):
     outcome.give_back(begun(queued), errors.Forbidden("no right"))
     queued.request.refresh_from_db()
     assert (queued.state, queued.request.state) == ("stuck", "stuck")
+
+
+def test_the_trail_names_the_people_for_whom_a_worker_acts(queued):
+    line = {"path": "spec.nominalQuota", "before": "16", "after": "20", "kind": "change"}
+    PlanObject.objects.filter(kind="ClusterQueue").update(operation="update", changes=[line])
+    PlanObject.objects.filter(kind="Cohort").update(operation="create", changes=[line])
+    outcome.give_back(begun(queued), errors.Forbidden("no right"))
+    event = AuditEvent.objects.filter(action="apply.result").latest("pk")
+    told = (event.data["asked_by"], event.data["decided_by"], event.data["reason"])
+    assert told == ("alice", "carol", "A bigger model")
+    assert event.data["code"] == errors.Forbidden("").code
+    changes = {each["object"]: each.get("changes") for each in event.data["objects"]}
+    assert changes["ClusterQueue nlp-train"] == [line]
+    assert {value for name, value in changes.items() if name.startswith("Cohort")} <= {None}
+    assert audit.verify(event.scope).intact
 
 
 def test_what_was_written_before_makes_it_partial(queued):
