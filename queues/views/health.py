@@ -27,9 +27,14 @@ def state_of(row: ClusterRow) -> str:
         return "never"
     if row.lost or row.link.check_error:
         return "unreachable"
-    if row.alive_at is None:
+    return by_age(row.alive_at)
+
+
+def by_age(alive_at: datetime | None) -> str:
+    """Give the state of a line by its last sign of life."""
+    if alive_at is None:
         return "never"
-    seconds = (timezone.now() - row.alive_at).total_seconds()
+    seconds = (timezone.now() - alive_at).total_seconds()
     if seconds > 10 * INTERVAL:
         return "old"
     return "late" if seconds > 2 * INTERVAL else "fresh"
@@ -74,6 +79,13 @@ class StreamLine:
     lost_since: datetime | None
     lost: bool
     error: str
+
+    @property
+    def state(self) -> str:
+        """Give the badge; a short break shows as late."""
+        if self.lost:
+            return "unreachable"
+        return "late" if self.lost_since else by_age(self.alive_at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +181,7 @@ class Health:
         cluster, link = self.now.row.cluster, self.link
         return (
             ListLine(self.now.row).stamp, self.details, cluster.writing,
-            [(row.kind, _step(row.alive_at), row.lost_since, row.lost, row.error) for row in self.streams],
+            [(row.kind, _step(row.alive_at), row.lost_since, row.state, row.error) for row in self.streams],
             link and (link.preflight, link.capabilities, link.checked_at, link.check_error),
             [(row.purpose, row.expires_at, row.problem) for row in self.now.credentials],
             self.now.head and self.now.head.number, [row.pk for row in self.now.drifted],

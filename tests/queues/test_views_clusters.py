@@ -213,6 +213,13 @@ def test_lost_line_shows_its_error_to_the_platform(full, client):
     assert "Reconnecting" in pages.words(open_(client, full.bob, PAGE))
 
 
+def test_quiet_line_is_late_and_not_live(full, client):
+    Stream.objects.filter(kind="Node").update(alive_at=timezone.now() - timedelta(minutes=1))
+    states = [row.state for row in open_(client, full.bob, PAGE).context["health"].streams]
+
+    assert states == ["fresh", "fresh", "fresh", "late", "fresh", "fresh"]
+
+
 def test_what_differs_is_listed(full, client):
     ObservedObject.objects.filter(name="cv-train").update(in_sync=False)
 
