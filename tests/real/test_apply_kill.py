@@ -10,14 +10,14 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 
 from portal.embedded import Redis
-from portal.embedded.postgres import SUPERUSER, connect
 from queues.models import Apply, Link
+from queues.services.writer import SPACE
 from queues.tasks import apply as apply_task
 from tenants import audit
-from tests.conftest import STARTED
 from tests.real import registered, site
 from tests.stack import stack, wait_for
 
@@ -152,13 +152,13 @@ def test_a_stopped_worker_writes_nothing_after_its_lease_is_over(lab, tmp_path):
 
 
 def end_lock_holders(cluster_id):
-    postgres = STARTED.postgres
-    with connect(postgres.port, postgres.passwords[SUPERUSER]) as superuser:
-        superuser.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' "
-            "AND classid = 26485 AND objid = %s",
-            [cluster_id],
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory'"
+            " AND classid = %s AND objid = %s",
+            [SPACE, cluster_id],
         )
+        assert cursor.rowcount == 1
 
 
 def test_two_workers_and_doubled_messages_write_once(lab):
