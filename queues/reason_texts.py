@@ -86,6 +86,7 @@ ROUTING: Final[Mapping[str, Texts]] = {
         _("Its entry is being removed."),
     ),
     "entry_missing": (
+        _("There is no entry {entry} in its namespace, but there is {entries}."),
         _("There is no entry {entry} in its namespace."),
         _("Its entry does not exist in this namespace."),
     ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -13,6 +13,7 @@ from kube.quantity import canonical
 
 Object = dict[str, Any]
 
+ENTRIES_NAMED = 3
 OBJECT_KINDS = ("ClusterQueue", "LocalQueue", "Cohort", "ResourceFlavor", "Node")
 KINDS = (*OBJECT_KINDS, "Workload")
 
@@ -146,10 +147,21 @@ def _job(workload: Object) -> tuple[str, str]:
     return (leading[0].get("kind", ""), leading[0].get("name", "")) if leading else ("", "")
 
 
+def _meant(code: str, entries: Iterable[str]) -> dict[str, str]:
+    names = sorted(entries)[:ENTRIES_NAMED] if code == "entry_missing" else []
+    return {"entries": ", ".join(names)} if names else {}
+
+
 def workload_row(
-    workload: Object, local_queue: Object | None, cluster_queue: Object | None
+    workload: Object,
+    local_queue: Object | None,
+    cluster_queue: Object | None,
+    entries: Iterable[str] = (),
 ) -> dict[str, Any]:
-    """Return the columns of a Workload row (``WORKLOAD_FIELDS``)."""
+    """Return the columns of a Workload row (``WORKLOAD_FIELDS``).
+
+    ``entries`` are the LocalQueues of its namespace: what a job may have meant that names none.
+    """
     meta, spec = workload["metadata"], workload.get("spec", {})
     reading = explain(workload, local_queue=local_queue, cluster_queue=cluster_queue)
     admission = workload.get("status", {}).get("admission") or {}
@@ -169,7 +181,7 @@ def workload_row(
         "state": str(reading.state),
         "stage": str(reading.stage or ""),
         "code": reading.code or "",
-        "params": dict(reading.params),
+        "params": dict(reading.params) | _meant(reading.code, entries),
         "never": reading.never,
         "preempted": reading.preempted,
         "preempting": reading.preempting,

@@ -106,6 +106,11 @@ class Known:
         name = workload.get("spec", {}).get("queueName", "")
         return self.objects["LocalQueue"].get((namespace, name))
 
+    def entries_beside(self, workload: Object) -> list[str]:
+        """Return the names of all LocalQueues in the namespace of a Workload."""
+        namespace, _ = key_of(workload)
+        return [name for place, name in self.objects["LocalQueue"] if place == namespace]
+
     def queue_of(self, workload: Object) -> Object | None:
         """Return the ClusterQueue that holds a Workload or that its LocalQueue points to."""
         admission = workload.get("status", {}).get("admission") or {}
@@ -118,12 +123,14 @@ class Known:
         moved = {k for k in (*self.dirty, *self.gone) if k[0] in ("ClusterQueue", "LocalQueue")}
         if not moved:
             return
+        namespaces = {key[0] for kind, key in moved if kind == "LocalQueue"}
         for key, workload in self.objects["Workload"].items():
             namespace, _ = key
             entry = ("LocalQueue", (namespace, workload.get("spec", {}).get("queueName", "")))
             held_by = self.queue_of(workload)
             queue_key = ("ClusterQueue", key_of(held_by)) if held_by else None
-            if entry in moved or queue_key in moved:
+            astray = namespace in namespaces and self.entry_of(workload) is None
+            if astray or entry in moved or queue_key in moved:
                 self.dirty.add(("Workload", key))
 
     def cut(self) -> None:
@@ -280,7 +287,9 @@ class Observer:
             if kind != "Workload":
                 continue
             item = self.known.objects[kind][key]
-            row = workload_row(item, self.known.entry_of(item), self.known.queue_of(item))
+            known = self.known
+            entries = () if known.entry_of(item) else known.entries_beside(item)
+            row = workload_row(item, known.entry_of(item), known.queue_of(item), entries)
             result[item["metadata"]["uid"]] = row
             self.positions.mark({row["queue"]})
         return result

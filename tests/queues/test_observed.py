@@ -224,3 +224,41 @@ def test_a_queue_that_changes_has_its_workloads_read_again():
     known.absorb(changed(kinds.CLUSTER_QUEUE, "ADDED", queue))
     known.spread()
     assert ("Workload", ("nlp", "job-a")) in known.dirty
+
+
+def entry_named(name, namespace="nlp"):
+    meta = {"name": name, "namespace": namespace, "uid": f"e-{namespace}-{name}"}
+    return {"metadata": meta, "spec": {"clusterQueue": "nlp-train"}}
+
+
+def sent_astray():
+    found = workload("job-a")
+    found["spec"]["queueName"] = "default"
+    message = "LocalQueue default doesn't exist"
+    condition = {"type": "QuotaReserved", "status": "False", "reason": "Inadmissible"}
+    found["status"] = {"conditions": [condition | {"message": message}]}
+    return found
+
+
+def test_a_job_that_names_no_entry_is_shown_those_of_its_namespace():
+    row = observed.workload_row(sent_astray(), None, None, ["d", "b", "a", "c"])
+    assert (row["code"], row["stage"], row["queue"]) == ("entry_missing", "routing", "")
+    assert row["params"] == {"entry": "default", "entries": "a, b, c"}
+    assert observed.workload_row(sent_astray(), None, None)["params"] == {"entry": "default"}
+    assert "entries" not in observed.workload_row(workload(), None, None, ["a"])["params"]
+
+
+def test_a_job_that_names_no_entry_is_read_again_when_one_comes_beside_it():
+    from kube import kinds
+
+    kind, changed, _ = events()
+    known = Known()
+    known.absorb(changed(kind, "ADDED", sent_astray()))
+    known.cut()
+    known.absorb(changed(kinds.LOCAL_QUEUE, "ADDED", entry_named("x", "other")))
+    known.spread()
+    assert ("Workload", ("nlp", "job-a")) not in known.dirty
+    known.absorb(changed(kinds.LOCAL_QUEUE, "ADDED", entry_named("nlp-gpu")))
+    known.spread()
+    assert ("Workload", ("nlp", "job-a")) in known.dirty
+    assert known.entries_beside(sent_astray()) == ["nlp-gpu"]

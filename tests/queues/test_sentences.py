@@ -146,6 +146,17 @@ def test_hostile_parameters_are_escaped():
     assert "{asked}" in sentences.reason(job("flavor_missing", params=params))
 
 
+def test_a_job_for_an_entry_that_is_not_there_is_told_what_is():
+    params = {"entry": "default", "entries": "nlp-gpu, nlp-infer"}
+
+    said = sentences.reason(job("entry_missing", params=params))
+
+    assert "default" in said
+    assert "nlp-gpu, nlp-infer" in said
+    alone = sentences.reason(job("entry_missing", params={"entry": "default"}))
+    assert "but" not in alone
+
+
 SECRET = "B-SECRET-7f3a"
 RAW = (
     f"Preempted to accommodate a workload (UID: 1234-{SECRET}, JobUID: 99-{SECRET}) due to reclamation "
