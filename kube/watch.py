@@ -166,6 +166,9 @@ class _Follower:
         """Yield what one watch request brings; returns when the server ends it in order."""
         response = self.client.transport.stream(self._request(), read=self.silence)
         try:
+            if self.since is not None:
+                # The line is back, although a quiet cluster may say nothing for a minute.
+                yield Bookmark(self.kind, self.position)
             for line in lines(response, self.stop):
                 yield from self._read(line)
                 self._well()
