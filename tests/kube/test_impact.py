@@ -159,3 +159,61 @@ def test_a_circle_of_departments_does_not_hang():
     circle = (CohortSpec(name="research", parent="b"), CohortSpec(name="b", parent="research"))
     before = replace(two_queues(), cohorts=circle)
     assert gpu_row(before, lowered(before, 4)).borrowers == 1
+
+
+# Departments
+
+
+def departments(research, *, parent="", **limits):
+    """Make two queues below a department with quota of its own, and one beside it."""
+    own = lines(research, **limits)
+    tree = (
+        CohortSpec(name="research", parent=parent, quotas=own),
+        CohortSpec(name="company"),
+    )
+    shop = queue("shop", cohort="company", entries=(), quotas=lines(8))
+    made = two_queues()
+    return replace(made, cohorts=tree, tenants=(*made.tenants, tenant(shop, slug="shop")))
+
+
+def department_row(before, after):
+    rows = reductions(before, after, {})
+    return [each for each in rows if each.resource == GPU and each.queue == "research"]
+
+
+def test_quota_of_a_department_that_goes_down_is_room_lost_for_its_queues():
+    (row,) = department_row(departments(8), departments(2))
+    assert (row.before, row.after, row.held, row.over) == (8, 2, 0, 0)
+    assert (row.borrowers, row.room_lost) == (2, 6)
+
+
+def test_a_department_that_goes_takes_its_quota_along():
+    after = replace(departments(8), cohorts=departments(8).cohorts[1:])
+    (row,) = department_row(departments(8), after)
+    assert (row.after, row.room_lost) == (0, 8)
+
+
+def test_the_whole_tree_borrows_from_a_department():
+    (row,) = department_row(departments(8, parent="company"), departments(2, parent="company"))
+    assert (row.borrowers, row.room_lost) == (3, 6)
+
+
+def test_what_a_department_lends_no_more_is_lost_outside_of_it():
+    before = departments(8, parent="company")
+    (row,) = department_row(before, departments(8, parent="company", lending_limit=3))
+    assert (row.before, row.after, row.borrowers, row.room_lost) == (8, 8, 1, 5)
+
+
+def test_a_department_that_leaves_its_tree_is_lost_outside_of_it():
+    (row,) = department_row(departments(8, parent="company"), departments(8))
+    assert (row.borrowers, row.room_lost) == (1, 8)
+
+
+def test_quota_of_a_department_without_borrowers_is_no_room_lost():
+    empty = replace(departments(8), tenants=())
+    (row,) = department_row(empty, replace(departments(2), tenants=()))
+    assert (row.borrowers, row.room_lost) == (0, 0)
+
+
+def test_more_quota_for_a_department_is_no_reduction():
+    assert department_row(departments(2), departments(8)) == []
