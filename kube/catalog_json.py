@@ -302,7 +302,16 @@ def _wrong(field: str, expected: str, data: Any) -> Problem:
 
 def _refuse_type(data: Any, *, expected: str) -> Refused:
     got = _JSON_TYPES.get(type(data), type(data).__name__)
+    if isinstance(data, str):
+        got += f": {shown(data)}"
+    elif isinstance(data, bool | float) or (isinstance(data, int) and _is_short(data)):
+        got += f": {json.dumps(data)}"
     return Refused(code="GP-2104", expected=expected, got=got)
+
+
+def _is_short(number: int) -> bool:
+    """Tell whether a number can be shown: thousands of digits cannot even be turned into text."""
+    return abs(number) <= quantity.INT64_MAX
 
 
 # Writing ---------------------------------------------------------------------------------

@@ -278,3 +278,30 @@ def test_digests_differ_by_content_and_not_by_order():
     assert digest({"a": 1, "b": 2}) == digest({"b": 2, "a": 1})
     assert digest(dump(made)) != digest(dump(replace(made, priorities=())))
     assert len(digest({})) == 64
+
+
+@pytest.mark.parametrize(
+    ("value", "got"),
+    [
+        ("eight", "a text: 'eight'"),
+        ("a\nb", r"a text: 'a\nb'"),
+        (4.5, "a decimal number: 4.5"),
+        (True, "true or false: true"),
+        ([8], "a list"),
+        (None, "null"),
+    ],
+)
+def test_a_refused_type_shows_the_value(value, got):
+    data = dump(catalog())
+    data["tenants"][0]["queues"][0]["quotas"][2]["nominal"] = value
+    with pytest.raises(InvalidCatalog) as caught:
+        load(data)
+    assert dict(caught.value.problems[0].params)["got"] == got
+
+
+@pytest.mark.parametrize("value", [7, 10**5000], ids=["short", "long"])
+def test_a_number_instead_of_a_text_is_refused_however_long(value):
+    data = dump(catalog()) | {"priorities": [{"name": value, "value": 1}]}
+    with pytest.raises(InvalidCatalog) as caught:
+        load(data)
+    assert len(caught.value.problems[0].message) < 80

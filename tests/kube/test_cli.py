@@ -71,7 +71,7 @@ def test_tells_each_problem_on_a_line_with_its_field(put, capsys):
     shown = capsys.readouterr()
     assert shown.out == ""
     assert shown.err.splitlines() == [
-        "error GP-2104 flavors[A].capability: expected a text, got a whole number",
+        "error GP-2104 flavors[A].capability: expected a text, got a whole number: 1",
         "error GP-2103 flavors[b].capability: this field is required",
     ]
 
