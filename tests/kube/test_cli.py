@@ -258,6 +258,11 @@ def test_needs_no_standard_streams(arguments, monkeypatch):
     assert main(arguments) == 2
 
 
+def test_a_check_has_nothing_to_write_and_needs_no_output(put, monkeypatch):
+    monkeypatch.setattr(sys, "stdout", None)
+    assert main(["check", put(dump(catalog()))]) == 0
+
+
 def test_an_answer_that_cannot_be_written_is_told(monkeypatch, capfd):
     def full(_value):
         raise OSError(28, "No space left on device")
