@@ -17,6 +17,7 @@ from django.utils.translation import ngettext
 DASH = "\N{EN DASH}"
 MINUS = "\N{MINUS SIGN}"
 MINUTE, HOUR, DAY = 60, 3600, 86400
+MOST_DIGITS = 24
 BINARY = (("Pi", 2**50), ("Ti", 2**40), ("Gi", 2**30), ("Mi", 2**20), ("Ki", 2**10))
 
 
@@ -71,14 +72,17 @@ def duration(value: float | timedelta | None) -> str:
 
 
 def decimal(value: object) -> Decimal | None:
-    """Read anything as a finite number, or as none."""
+    """Read anything as a number that can be written out, or as none.
+
+    A cluster may hold a text like 1e999999; rounding that fails, and no page could show it.
+    """
     if value is None or value == "":
         return None
     try:
         number = Decimal(str(value))
     except InvalidOperation:
         return None
-    return number if number.is_finite() else None
+    return number if number.is_finite() and number.adjusted() < MOST_DIGITS else None
 
 
 def plain(value: object, places: int = 2) -> str:

@@ -550,3 +550,13 @@ class TestErrorPanel:
         assert "7f3a" in html
         assert "data-panel" in html
         assert "<img" not in html
+
+
+@pytest.mark.parametrize("value", ["1e400", "-1e999", "9e99999999", "9" * 80])
+@pytest.mark.parametrize("unit", ["", "cpu", "memory", "nvidia.com/gpu"])
+def test_a_number_beyond_all_sense_is_a_dash(value, unit):
+    assert wording.quantity(value, unit) == wording.DASH
+
+
+def test_kueues_way_to_write_unlimited_is_still_a_number():
+    assert wording.quantity("99999999999999999999", "nvidia.com/gpu").startswith("99,999")
