@@ -50,7 +50,7 @@ def stream(cluster):
 
 
 def test_a_deletion_while_nobody_listened_is_found_by_the_next_list(admin, far, name):
-    cluster, proxy = far
+    cluster, _ = far
     flavor(admin, f"{name}-a")
     flavor(admin, f"{name}-b")
     with registered.observing(cluster):
