@@ -43,7 +43,8 @@ class WakeUp(DjangoTask):
             return False
         try:
             self.apply_async(args, kwargs, retry=False)
-        except (OperationalError, OSError) as error:
+        except (OperationalError, OSError, RuntimeError) as error:
+            # RuntimeError is what kombu says of a pool that somebody has closed.
             WakeUp.paused_until = time.monotonic() + self.PAUSE_SECONDS
             log.warning("wake_up_lost", task=self.name, error=str(error))
             return False

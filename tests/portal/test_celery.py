@@ -16,6 +16,7 @@ import structlog
 from celery import current_app
 from django.db import transaction
 from django.test import Client
+from kombu import pools
 
 from portal.celery import WakeUp, app
 from portal.embedded import Redis
@@ -41,7 +42,8 @@ def broker(monkeypatch):
 
 def use(url: str) -> None:
     WakeUp.paused_until = 0.0
-    app.pool.force_close_all()
+    # Forgets the pools as well: kombu would hand a closed one out again for the same address.
+    pools.reset()
     app.amqp._producer_pool = None
     app.conf.broker_url = app.conf.broker_read_url = app.conf.broker_write_url = url
     app._pool = None
