@@ -14,6 +14,8 @@ from kube.preflight import preflight
 from kube.rbac import Identity
 from tests.real.conftest import OUTSIDE
 
+pytestmark = pytest.mark.xdist_group("apply")
+
 ROOT = Path(__file__).parents[2]
 DOC = ROOT / "docs" / "connect-a-cluster.md"
 FILES = {who: f"{who}.kubeconfig" for who in Identity}

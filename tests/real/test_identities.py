@@ -14,6 +14,9 @@ from kube.manifest import Ref
 from kube.preflight import preflight
 from kube.rbac import Identity
 
+# These change what the reader may do while they run; whoever looks at its rights waits for them.
+pytestmark = pytest.mark.xdist_group("apply")
+
 
 @pytest.mark.parametrize("who", list(Identity))
 def test_each_identity_has_exactly_its_rights(connect, who):
