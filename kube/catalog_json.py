@@ -239,7 +239,7 @@ def _plain(kind: Any, data: Any, field: str, problems: list[Problem]) -> Any:
     if get_origin(kind) is tuple:
         return _items(item_type(kind), data, field, problems)
     if dataclasses.is_dataclass(kind):
-        return _record(kind, data, field, problems)  # type: ignore[arg-type]
+        return _record(kind, data, field, problems)  # type: ignore[arg-type] # a class, no instance
     return _whole(data) if kind is int else _text(data)
 
 

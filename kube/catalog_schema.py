@@ -83,7 +83,7 @@ def _value(cls: type, name: str, kind: Any, definitions: Schema) -> Schema:
     if get_origin(kind) is tuple:
         return {"type": "array", "items": _item(item_type(kind), definitions)}
     if dataclasses.is_dataclass(kind):
-        return _reference(kind, definitions)  # type: ignore[arg-type]
+        return _reference(kind, definitions)  # type: ignore[arg-type] # it is a class: fields hold no instances
     return _whole(cls, name) if kind is int else _text(cls, name)
 
 

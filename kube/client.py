@@ -305,7 +305,7 @@ class ClusterClient:
         }
         status = self._object(self.transport.send(Request("POST", path, (), body))).get("status")
         try:
-            value, expires = status["token"], status["expirationTimestamp"]  # type: ignore[index]
+            value, expires = status["token"], status["expirationTimestamp"]  # type: ignore[index] # a missing status is the TypeError below
             return Token(str(value), datetime.fromisoformat(str(expires)))
         except (KeyError, TypeError, ValueError):
             msg = "the answer to a token request holds no token"

@@ -5,6 +5,7 @@ from http import HTTPStatus
 from typing import Any
 
 import structlog
+from django.contrib.staticfiles.storage import staticfiles_storage
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.template import TemplateDoesNotExist
@@ -118,9 +119,23 @@ def plain(facts: Mapping[str, Any]) -> str:
     number = escape(facts["request_id"])
     return (
         "<!doctype html>"
-        f'<html lang="en"><head><meta charset="utf-8"><title>{code}</title></head><body>'
-        f'<main role="alert"><h1>{message}</h1><p>{code}</p><p>{number}</p></main></body></html>'
+        f'<html lang="en"><head><meta charset="utf-8"><title>{code}</title>'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"{sheet()}</head>"
+        '<body><main role="alert"><section class="panel bad">'
+        f"<h1>{message}</h1>"
+        f'<p class="panel-meta"><code>{code}</code> <code>{number}</code></p></section>'
+        '<p><a href="/">GPU quota portal</a></p></main></body></html>'
     )
+
+
+def sheet() -> str:
+    """Return the link to the style sheet, or nothing where that cannot be found either."""
+    try:
+        url = staticfiles_storage.url("portal.css")
+    except Exception:  # noqa: BLE001 - an error page must not fail over its looks
+        return ""
+    return f'<link rel="stylesheet" href="{escape(url)}">'
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
+from functools import wraps
 from typing import Any
 from uuid import UUID
 
@@ -12,6 +14,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
+from portal.web.errors import DomainError, NotAllowed, problem
 from portal.web.pages import page
 from queues import access as own
 from queues.models import Apply, Plan
@@ -32,9 +35,16 @@ MOVING = (Apply.State.QUEUED, Apply.State.RUNNING, Apply.State.UNKNOWN)
 @login_required
 def plan(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Show a plan with everything that a decision needs."""
-    row = own.plan(person(request), pk)
+    return shown(request, own.plan(person(request), pk))
+
+
+def shown(
+    request: HttpRequest, row: Plan, refused: Mapping[str, Any] | None = None
+) -> HttpResponse:
+    """Draw the plan; after a refused decision with what was refused and what was typed."""
     sorted_ = sorted_objects(row)
     context = {
+        "refused": refused,
         "plan": row, "request_row": row.request, "what": progress.summary(row.request, row),
         "objects": sorted_, "changes": [c for o in sorted_.changed for c in progress.changes_of(o)],
         "capacity": numbers(row), "reductions": row.impact.get("reductions", []),
@@ -50,7 +60,28 @@ def plan(request: HttpRequest, pk: UUID) -> HttpResponse:
         ],
     }  # fmt: skip
     stamp = (row.pk, row.version, row.request.version, context["may"], row.error)
-    return page(request, "queues/plan.html", context, partial="now", seen=stamp)
+    status = refused["status"] if refused else 200
+    return page(request, "queues/plan.html", context, partial="now", seen=stamp, status=status)
+
+
+def kept_when_refused(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Bring a refused decision back to the plan as it is now, with the reason that was typed."""
+
+    @wraps(view)
+    def answer(request: HttpRequest, pk: UUID) -> HttpResponse:
+        try:
+            return view(request, pk)
+        except NotAllowed:
+            raise
+        except DomainError as error:
+            row = own.plan(person(request), pk)
+            typed = request.POST.get("reason", "")
+            facts = problem(request, error) | {"form": view.__name__, "typed": typed}
+            return shown(
+                request, row, facts | {"kept": _("What you typed is kept.") if typed else ""}
+            )
+
+    return answer
 
 
 def may(request: HttpRequest, row: Plan) -> dict[str, Any]:
@@ -100,6 +131,7 @@ def raw(objects: list[Any]) -> list[tuple[str, str]]:
 
 @require_POST
 @login_required
+@kept_when_refused
 def approve(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Approve the plan that was shown; its digest came with the form."""
     row = own.plan(person(request), pk, "plan.approve")
@@ -114,6 +146,7 @@ def approve(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 @require_POST
 @login_required
+@kept_when_refused
 def reject(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Reject the plan that was shown, with a reason."""
     row = own.plan(person(request), pk, "plan.reject")
@@ -126,6 +159,7 @@ def reject(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 @require_POST
 @login_required
+@kept_when_refused
 def keep_theirs(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Let the catalog follow what another writer set."""
     row = own.plan(person(request), pk, "plan.keep_theirs")
@@ -142,6 +176,7 @@ def keep_theirs(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 @require_POST
 @login_required
+@kept_when_refused
 def abandon(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Give the plan's request up."""
     row = own.plan(person(request), pk, "request.abandon")

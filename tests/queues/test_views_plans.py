@@ -75,6 +75,31 @@ def test_another_digest_is_refused(lab, plan, client, digest):
     assert not Apply.objects.exists()
 
 
+@pytest.mark.parametrize("verb", ["approve", "reject"])
+def test_a_refused_decision_stays_on_the_plan_with_what_was_typed(lab, plan, client, verb):
+    client.force_login(lab.carol)
+    form = {"digest": "0" * 64, "reason": "Agreed with <Grace>"}
+    answer = client.post(f"/plans/{plan.pk}/{verb}", form)
+
+    assert answer.status_code == 409
+    text = pages.text(answer)
+    assert f'id="{verb}-reason"' in text
+    assert "Agreed with &lt;Grace&gt;</textarea>" in text
+    assert "What you typed is kept." in pages.words(answer)
+
+
+def test_what_was_typed_is_shown_although_the_plan_was_replaced(lab, plan, client):
+    plan.state = plan.State.SUPERSEDED
+    plan.save(update_fields=["state"])
+    client.force_login(lab.carol)
+    form = {"digest": plan.digest, "reason": "Agreed with Grace"}
+    answer = client.post(f"/plans/{plan.pk}/approve", form)
+
+    assert answer.status_code == 409
+    assert "Agreed with Grace" in pages.words(answer)
+    assert not Apply.objects.exists()
+
+
 def test_rejects_with_a_reason(lab, plan, client):
     client.force_login(lab.carol)
     form = {"digest": plan.digest}
