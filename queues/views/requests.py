@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
@@ -18,6 +19,7 @@ from queues.services import conflicts
 from queues.views import asking, progress
 from queues.views.answers import person, see_other
 from tenants import access
+from tenants.models import Request
 from tenants.services import requests as service
 
 ORDERS = {"newest": ("-created_at",), "oldest": ("created_at",), "moved": ("-updated_at",)}
@@ -29,15 +31,20 @@ def new(request: HttpRequest, slug: str) -> HttpResponse:
     """Ask for quota; a preview stores nothing, and what was typed is never lost."""
     tenant = access.tenant(request.user, slug, "request.create")
     ask = asking.Asking(request, tenant)
+    return asked(request, ask, ask.submit, _("The request is in. Its plan is being made."))
+
+
+def asked(
+    request: HttpRequest, ask: asking.Asking, send: Callable[[], Request], said: str
+) -> HttpResponse:
+    """Send a valid form; a preview, a mistake or a refusal shows the form again."""
     if request.method == "POST" and "preview" not in request.POST and ask.valid():
         try:
-            made = ask.submit()
+            made = send()
         except DomainError as refusal:
             ask.refused(refusal)
         else:
-            return see_other(
-                request, _("The request is in. Its plan is being made."), "request", made.pk
-            )
+            return see_other(request, said, "request", made.pk)
     return page(
         request, "queues/request_new.html", ask.context(), partial=ask.partial, status=ask.status
     )
@@ -77,18 +84,7 @@ def edit(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Correct a refused request: the same form, with what was asked for in it."""
     row = access.request(request.user, pk, "request.edit")
     ask = asking.Asking(request, row.tenant, row)
-    if request.method == "POST" and "preview" not in request.POST and ask.valid():
-        try:
-            made = ask.resubmit()
-        except DomainError as refusal:
-            ask.refused(refusal)
-        else:
-            return see_other(
-                request, _("Sent again. A new plan is being made."), "request", made.pk
-            )
-    return page(
-        request, "queues/request_new.html", ask.context(), partial=ask.partial, status=ask.status
-    )
+    return asked(request, ask, ask.resubmit, _("Sent again. A new plan is being made."))
 
 
 @require_POST
