@@ -45,6 +45,7 @@ class Engines:
             "GPUPORTAL_REDIS_URL": self.redis.url,
             "GPUPORTAL_HTTPS": "0",
             "GPUPORTAL_ALLOWED_HOSTS": "localhost,127.0.0.1",
+            "GPUPORTAL_CLUSTER_NETWORKS": "127.0.0.0/8",
             "GPUPORTAL_SECRET_KEY": secrets.token_urlsafe(64),
             "GPUPORTAL_LOG_LEVEL": "WARNING",
         }

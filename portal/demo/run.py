@@ -93,6 +93,7 @@ def environment(place: Place, postgres: Postgres, redis: Redis, port: int) -> di
         "GPUPORTAL_DEMO": "1",
         "GPUPORTAL_HTTPS": "0",
         "GPUPORTAL_ALLOWED_HOSTS": "127.0.0.1,localhost",
+        "GPUPORTAL_CLUSTER_NETWORKS": "127.0.0.0/8",
         "GPUPORTAL_SECRET_KEY": keys["secret"],
         "GPUPORTAL_SEALING_PUBLIC_KEY": keys["public"],
         "GPUPORTAL_DATABASE_URL": postgres.app_url,

@@ -7,6 +7,7 @@ use. A secret may also be given as `NAME_FILE`, the path of a file that holds it
 import json
 import os
 from collections.abc import Collection
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
@@ -66,6 +67,15 @@ def items(name: str, default: tuple[str, ...] = ()) -> list[str]:
     if value is None:
         return list(default)
     return [item.strip() for item in value.split(",") if item.strip()]
+
+
+def networks(name: str) -> list[IPv4Network | IPv6Network]:
+    """Return networks; in the variable they stand as CIDR, separated by commas."""
+    try:
+        return [ip_network(item) for item in items(name)]
+    except ValueError as error:
+        message = f"{name}: {error}. It must look like 10.20.0.0/16,fd12::/64."
+        raise ConfigError(message) from None
 
 
 def mapping(name: str) -> dict[str, str]:

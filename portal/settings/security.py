@@ -120,3 +120,6 @@ if (DEMO or FAULTPOINTS) and (HTTPS or not ONLY_LOOPBACK):
         "GPUPORTAL_DEMO and GPUPORTAL_FAULTPOINTS are only for a portal on loopback with "
         "GPUPORTAL_HTTPS=0."
     )
+
+# Where clusters may lie; empty means anywhere but on this machine and in the cloud's own services.
+CLUSTER_NETWORKS = env.networks("GPUPORTAL_CLUSTER_NETWORKS")

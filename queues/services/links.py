@@ -7,12 +7,14 @@ from datetime import datetime, timedelta
 from typing import Final, Literal
 
 import structlog
+from django.conf import settings
 from django.db import connection, transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from kube import errors
+from kube.addresses import allowed
 from kube.client import ClusterClient
 from kube.connection import Connection, Timeouts, check_server, check_token
 from portal.web.errors import DomainError, Refused
@@ -219,7 +221,10 @@ def client(*, cluster: Cluster, purpose: Purpose) -> ClusterClient:
         message = "the cluster is not connected"
         raise errors.Credential(message)
     tokens = SealedToken(link, purpose)
-    place = Connection(server=link.server, ca_pem=link.ca_pem, tokens=tokens, timeouts=TIMEOUTS)
+    place = Connection(
+        server=link.server, ca_pem=link.ca_pem, tokens=tokens, timeouts=TIMEOUTS,
+        address_allowed=lambda address: allowed(address, settings.CLUSTER_NETWORKS),
+    )  # fmt: skip
     return ClusterClient(place, guard=guard)
 
 

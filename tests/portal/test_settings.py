@@ -71,6 +71,8 @@ def shown(expression: str, **changes: str | None) -> str:
         ("GPUPORTAL_DATABASE_CONN_MAX_AGE", "-1", "whole number"),
         ("GPUPORTAL_DATABASE_CONN_MAX_AGE", "\uff11\uff12", "whole number"),
         ("GPUPORTAL_TRUSTED_PROXIES", "9", "from 0 to 5"),
+        ("GPUPORTAL_CLUSTER_NETWORKS", "10.0.0.7/8", "has host bits set"),
+        ("GPUPORTAL_CLUSTER_NETWORKS", "example.com", "must look like"),
         ("GPUPORTAL_LOG_LEVEL", "LOUD", "must be one of"),
     ],
 )
