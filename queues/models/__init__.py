@@ -3,6 +3,7 @@
 from queues.models.applies import Apply, ObjectResult
 from queues.models.links import Credential, Link
 from queues.models.observed import ObservedObject, Stream, Workload
+from queues.models.order import QueueOrder
 from queues.models.plans import Decision, Plan, PlanObject
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "ObservedObject",
     "Plan",
     "PlanObject",
+    "QueueOrder",
     "Stream",
     "Workload",
 ]

@@ -80,7 +80,12 @@ class Workload(models.Model):
     raw = models.TextField(_("text of the cluster"), blank=True)
     since = models.DateTimeField(_("since"), null=True)
     created_at = models.DateTimeField(_("created"))
+    # Since when it counts in its queue, and where it stands with Kueue (kube.queue_order.Turn).
+    queued_at = models.DateTimeField(_("queue time"), null=True)
+    turn = models.CharField(_("turn"), max_length=12, blank=True)
+    boost = models.IntegerField(_("boost of the priority"), default=0)
     position = models.PositiveIntegerField(_("position in the queue, from 1"), null=True)
+    entry_position = models.PositiveIntegerField(_("position in the entry, from 1"), null=True)
     positioned_at = models.DateTimeField(null=True)
     resource_version = models.CharField(max_length=32)
     observed_at = models.DateTimeField(_("observed"))

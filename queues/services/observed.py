@@ -10,10 +10,13 @@ from typing import Any
 from kube.catalog import CPU, MEMORY
 from kube.explain import explain
 from kube.quantity import canonical
+from kube.queue_order import stand
+from kube.queue_settings import QueueSettings
 
 Object = dict[str, Any]
 
 ENTRIES_NAMED = 3
+DEFAULT_SETTINGS = QueueSettings()
 OBJECT_KINDS = ("ClusterQueue", "LocalQueue", "Cohort", "ResourceFlavor", "Node")
 KINDS = (*OBJECT_KINDS, "Workload")
 
@@ -21,7 +24,7 @@ KINDS = (*OBJECT_KINDS, "Workload")
 WORKLOAD_FIELDS = (
     "namespace", "name", "job_kind", "job_name", "entry", "queue", "priority_class", "priority",
     "devices", "held", "state", "stage", "code", "params", "never", "preempted", "preempting",
-    "raw", "since", "created_at", "resource_version",
+    "raw", "since", "created_at", "resource_version", "queued_at", "turn", "boost",
 )  # fmt: skip
 
 
@@ -157,14 +160,17 @@ def workload_row(
     local_queue: Object | None,
     cluster_queue: Object | None,
     entries: Iterable[str] = (),
+    settings: QueueSettings = DEFAULT_SETTINGS,
 ) -> dict[str, Any]:
     """Return the columns of a Workload row (``WORKLOAD_FIELDS``).
 
     ``entries`` are the LocalQueues of its namespace: what a job may have meant that names none.
+    ``settings`` are those of the cluster's Kueue that change the order of a queue.
     """
     meta, spec = workload["metadata"], workload.get("spec", {})
     reading = explain(workload, local_queue=local_queue, cluster_queue=cluster_queue)
     admission = workload.get("status", {}).get("admission") or {}
+    place = stand(workload, local_queue, cluster_queue, settings)
     kind, name = _job(workload)
     pointed = (local_queue or {}).get("spec", {}).get("clusterQueue", "")
     values = {
@@ -189,5 +195,8 @@ def workload_row(
         "since": reading.since,
         "created_at": parse_time(meta.get("creationTimestamp")) or datetime.now(UTC),
         "resource_version": version_of(workload),
+        "queued_at": place.queued_at,
+        "turn": str(place.turn),
+        "boost": place.boost,
     }
     return {field: values[field] for field in WORKLOAD_FIELDS}

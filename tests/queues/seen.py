@@ -23,7 +23,10 @@ def workload(cluster: Any, name: str, **more: Any) -> Workload:
         "raw": "insufficient unused quota for nvidia.com/gpu in flavor a100, 8 more needed",
         "created_at": now - timedelta(minutes=42), "observed_at": now, "resource_version": "1",
     }  # fmt: skip
-    return Workload.objects.create(cluster=cluster, **(values | more))
+    values |= more
+    if values["state"] == "waiting":
+        values = {"turn": "tried", "queued_at": values["created_at"]} | values
+    return Workload.objects.create(cluster=cluster, **values)
 
 
 def running(cluster: Any, name: str, **more: Any) -> Workload:

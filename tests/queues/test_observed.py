@@ -148,6 +148,15 @@ def test_keeps_the_row_in_the_order_that_is_compared():
     assert tuple(row) == observed.WORKLOAD_FIELDS
 
 
+def test_keeps_since_when_a_job_counts_in_its_queue():
+    entry, queue = {"spec": {"clusterQueue": "nlp-train"}}, {"metadata": {"name": "nlp-train"}}
+    row = observed.workload_row(workload(), entry, queue)
+    assert (row["turn"], row["queued_at"]) == ("ready", row["created_at"])
+    held = {"spec": {"clusterQueue": "nlp-train", "stopPolicy": "Hold"}}
+    row = observed.workload_row(workload(), held, queue)
+    assert (row["turn"], row["queued_at"]) == ("", None)
+
+
 def test_drops_managed_fields_and_the_last_applied_copy():
     noise = {"kubectl.kubernetes.io/last-applied-configuration": "{}", "kept": "1"}
     found = observed.trim({"metadata": {"managedFields": [1], "annotations": noise}})
