@@ -6,7 +6,6 @@ says that the cluster has them. Once with JavaScript and once without.
 
 import itertools
 import re
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -185,9 +184,7 @@ def test_lead_asks_another_person_approves_and_the_cluster_has_it(lab):
     expect(page.locator("main")).to_contain_text("Waits for a decision")
 
     digest = decide(other, reason)
-    started = time.monotonic()
     expect(page.locator("main")).to_contain_text(re.compile("in the cluster since", re.IGNORECASE))
-    seconds = time.monotonic() - started
 
     assert lab.nominal() == "24"
     assert "gpuportal-quota" in lab.owner()
@@ -195,7 +192,6 @@ def test_lead_asks_another_person_approves_and_the_cluster_has_it(lab):
     page.goto(f"/t/{lab.name}/")
     expect(page.locator("main")).to_contain_text("revision 2")
     expect(page.locator("main")).to_contain_text("of 24")
-    assert seconds < 30, "the goal is 5 s"
     assert lab.complaints == []
 
 
