@@ -1,7 +1,7 @@
 """One way to answer with a page, or with the named part of it that htmx asks for."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -44,6 +44,51 @@ def page(
     return response
 
 
+def page_if_moved(
+    request: HttpRequest,
+    template: str,
+    draw: Callable[[], tuple[Mapping[str, Any], object]],
+    partial: str | None = None,
+    *,
+    moved: object,
+) -> HttpResponse:
+    """Render a page like `page`, but ask for its context only when something may have moved.
+
+    `moved` is cheap to know and differs whenever the page could look different; `draw` gives
+    the context and the facts that it shows. A browser that shows this `moved` gets 304 or 204
+    without a call of `draw`, one that shows equal facts gets it after the call.
+    """
+    part = partial if wants_partial(request) else None
+    first = stamp_of(request, template, part, moved)
+    for shown, code in shown_by(request):
+        if shown.startswith(first):
+            return _stamped(request, HttpResponse(status=code), shown)
+    ctx, facts = draw()
+    stamp = first + stamp_of(request, template, part, facts)
+    for shown, code in shown_by(request):
+        if shown[len(first) :] == stamp[len(first) :]:
+            return _stamped(request, HttpResponse(status=code), stamp)
+    name = f"{template}#{part}" if part else template
+    return _stamped(request, render(request, name, {**ctx, "seen": stamp}), stamp)
+
+
+def _stamped(request: HttpRequest, response: HttpResponse, stamp: str) -> HttpResponse:
+    response["ETag"] = f'W/"{stamp}"'
+    response["Cache-Control"] = ASK_EACH_TIME
+    patch_vary_headers(response, ["HX-Request", "Cookie"])
+    return response
+
+
+def shown_by(request: HttpRequest) -> Iterator[tuple[str, int]]:
+    """Give the stamps of what the browser shows, each with the status for "still good"."""
+    if request.method not in ("GET", "HEAD"):
+        return
+    if wants_partial(request) and (stamp := request.GET.get("seen")):
+        yield stamp, 204
+    for tag in parse_etags(request.headers.get("If-None-Match", "")):
+        yield tag.removeprefix('W/"').removesuffix('"'), 304
+
+
 def wants_partial(request: HttpRequest) -> bool:
     """Tell an htmx request from a browser's own, and from a boosted link."""
     htmx = getattr(request, "htmx", None)
@@ -68,9 +113,4 @@ def query_of(request: HttpRequest) -> str:
 
 def unchanged(request: HttpRequest, stamp: str) -> int | None:
     """Return 204 or 304 when the browser shows this generation already."""
-    if request.method not in ("GET", "HEAD"):
-        return None
-    if wants_partial(request) and request.GET.get("seen") == stamp:
-        return 204
-    known = parse_etags(request.headers.get("If-None-Match", ""))
-    return 304 if f'W/"{stamp}"' in known else None
+    return next((code for shown, code in shown_by(request) if shown == stamp), None)

@@ -7,7 +7,7 @@ from django.template import engines
 from django.test import RequestFactory
 from django_htmx.middleware import HtmxDetails
 
-from portal.web.pages import page
+from portal.web.pages import page, page_if_moved
 
 TEXT = (
     "{% load partials %}<html>{% partialdef rows inline %}<p>{{ n }}</p>{% endpartialdef %}</html>"
@@ -120,3 +120,67 @@ def test_the_template_knows_its_stamp(tmp_path, settings):
 
     assert response["ETag"] == f'W/"{response.content.decode()}"'
     assert QueryDict(f"seen={response.content.decode()}")
+
+
+# --- pages that know cheaply whether they moved ---------------------------------------------------
+
+
+class Drawing:
+    """A context whose making is counted."""
+
+    def __init__(self, n=1):
+        self.n = n
+        self.calls = 0
+
+    def __call__(self):
+        self.calls += 1
+        return {"n": self.n}, self.n
+
+
+def show_if(made, drawing, moved):
+    return page_if_moved(made, "probe.html", drawing, "rows", moved=moved)
+
+
+def test_nothing_is_made_while_nothing_moves():
+    drawing = Drawing()
+    etag = show_if(request(), drawing, moved=7)["ETag"]
+
+    again = show_if(request(if_none_match=etag), drawing, moved=7)
+
+    assert (again.status_code, again.content, again["ETag"]) == (304, b"", etag)
+    assert drawing.calls == 1
+
+
+def test_a_poll_makes_nothing_while_nothing_moves():
+    drawing = Drawing()
+    shown = show_if(request(hx_request="true"), drawing, moved=7)
+    stamp = shown["ETag"].removeprefix('W/"').removesuffix('"')
+
+    again = show_if(request(f"/probe?seen={stamp}", hx_request="true"), drawing, moved=7)
+
+    assert (shown.content, again.status_code, drawing.calls) == (b"<p>1</p>", 204, 1)
+
+
+def test_what_moved_and_looks_the_same_is_made_and_not_sent():
+    drawing = Drawing()
+    etag = show_if(request(), drawing, moved=7)["ETag"]
+
+    again = show_if(request(if_none_match=etag), drawing, moved=8)
+
+    assert (again.status_code, drawing.calls) == (304, 2)
+    assert again["ETag"] != etag
+    assert show_if(request(if_none_match=again["ETag"]), drawing, moved=8).status_code == 304
+    assert drawing.calls == 2
+
+
+def test_what_looks_different_is_sent():
+    etag = show_if(request(), Drawing(1), moved=7)["ETag"]
+
+    again = show_if(request(if_none_match=etag), Drawing(2), moved=8)
+
+    assert (again.status_code, again.content) == (200, b"<html><p>2</p></html>")
+
+
+@pytest.mark.parametrize("tag", ["*", 'W/""', "nonsense", 'W/"' + "0" * 20 + '"'])
+def test_a_tag_that_is_not_ours_gets_the_page(tag):
+    assert show_if(request(if_none_match=tag), Drawing(), moved=7).status_code == 200
