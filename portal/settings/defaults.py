@@ -105,7 +105,14 @@ DATABASES["default"]["OPTIONS"].setdefault("connect_timeout", 3)
 # Which role gets rights on new tables after a migration.
 DATABASE_APP_ROLE = env.text("GPUPORTAL_DATABASE_APP_ROLE", "gpuportal_app")
 # Tables that the application may only add rows to.
-APPEND_ONLY_TABLES = ("tenants_auditevent", "tenants_revision")
+APPEND_ONLY_TABLES = (
+    "tenants_auditevent",
+    "tenants_revision",
+    "queues_interval",
+    "queues_eviction",
+    "queues_conditionchange",
+    "queues_gap",
+)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 AUTH_USER_MODEL = "tenants.User"

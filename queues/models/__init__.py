@@ -1,6 +1,15 @@
 """Rows of the effect side."""
 
 from queues.models.applies import Apply, ObjectResult
+from queues.models.intervals import (
+    ConditionChange,
+    Eviction,
+    Gap,
+    Interval,
+    Lifetime,
+    Phase,
+    Quality,
+)
 from queues.models.links import Credential, Link
 from queues.models.observed import ObservedObject, Stream, Workload
 from queues.models.order import QueueOrder
@@ -8,13 +17,20 @@ from queues.models.plans import Decision, Plan, PlanObject
 
 __all__ = [
     "Apply",
+    "ConditionChange",
     "Credential",
     "Decision",
+    "Eviction",
+    "Gap",
+    "Interval",
+    "Lifetime",
     "Link",
     "ObjectResult",
     "ObservedObject",
+    "Phase",
     "Plan",
     "PlanObject",
+    "Quality",
     "QueueOrder",
     "Stream",
     "Workload",
