@@ -9,7 +9,7 @@ rows: an administrator today, an identity provider later.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -98,17 +98,26 @@ def rights(user: Person) -> Rights:
 
 
 def _read_rights(user: User) -> Rights:
-    own = Membership.objects.filter(user=user).values_list("role", "tenant_id")
+    return rights_of([user.pk])[user.pk]
+
+
+def rights_of(user_ids: Collection[int]) -> dict[int, Rights]:
+    """Read the roles of several active people, in one query."""
+    own = Membership.objects.filter(user__in=user_ids).values_list("user_id", "role", "tenant_id")
     nowhere = Value(None, output_field=IntegerField(null=True))
-    platform = PlatformRole.objects.filter(user=user).values_list("role", nowhere)
-    tenants: dict[int, set[str]] = {}
-    held: set[str] = set()
-    for role, tenant_id in own.union(platform, all=True):
+    roles = PlatformRole.objects.filter(user__in=user_ids)
+    platform = roles.values_list("user_id", "role", nowhere)
+    tenants: dict[int, dict[int, set[str]]] = {pk: {} for pk in user_ids}
+    held: dict[int, set[str]] = {pk: set() for pk in user_ids}
+    for user_id, role, tenant_id in own.union(platform, all=True):
         if tenant_id is None:
-            held.add(role)
+            held[user_id].add(role)
         else:
-            tenants.setdefault(tenant_id, set()).add(role)
-    return Rights(frozenset(held), {pk: frozenset(roles) for pk, roles in tenants.items()})
+            tenants[user_id].setdefault(tenant_id, set()).add(role)
+    return {
+        pk: Rights(frozenset(held[pk]), {each: frozenset(names) for each, names in within.items()})
+        for pk, within in tenants.items()
+    }
 
 
 # --- what may be seen -----------------------------------------------------------------------------
@@ -290,6 +299,14 @@ def _has_role(rule: Rule, user: Person, held: Rights, obj: Any) -> bool:
     mine = request is not None and request.author_id == user.pk
     # An author who has left the tenant has no say there any more.
     return rule.author and mine and bool(held.within(tenant_id))
+
+
+def roles_allow(held: Rights, action: str, tenant_id: int | None = None) -> bool:
+    """Answer by roles that are known already, for a thing of one tenant or of none."""
+    rule = ACTIONS[action]
+    if rule.anybody:
+        return bool(held)
+    return bool(rule.platform & held.platform or rule.tenant & held.within(tenant_id))
 
 
 def require(user: Person, action: str, obj: Any = None) -> None:
