@@ -4,6 +4,8 @@ Pages by key cost the same on page 1 and on page 10,000, and rows that come or g
 not shift the others. An order must end in something unique; `pk` is added to each.
 """
 
+from __future__ import annotations
+
 import base64
 import binascii
 import datetime
@@ -13,9 +15,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from django.core.exceptions import ValidationError
+from django.core.exceptions import FieldDoesNotExist, ValidationError
 from django.db import DataError
-from django.db.models import Model, Q, QuerySet
+from django.db.models import BooleanField, F, Field, Func, Model, Q, QuerySet, Value
 from django.http import QueryDict
 
 M = TypeVar("M", bound=Model)
@@ -84,7 +86,7 @@ def keyset(
 
 def begin(rows: QuerySet[M], order: tuple[str, ...], place: list[Any] | None) -> QuerySet[M]:
     """Leave out what comes up to the place."""
-    return rows.filter(beyond(order, place)) if place else rows
+    return behind(rows, order, place) if place else rows
 
 
 def neighbours(
@@ -108,15 +110,65 @@ def neighbours(
 
 
 def with_key(fields: tuple[str, ...]) -> tuple[str, ...]:
-    """Add the primary key, so that no two rows are equal."""
+    """Add the primary key in the direction of the other fields, so that no two rows are equal."""
     if any(field.lstrip("-") in ("pk", "id") for field in fields):
         return fields
-    return (*fields, "pk")
+    return (*fields, "-pk" if all(field.startswith("-") for field in fields) else "pk")
 
 
 def reverse(fields: tuple[str, ...]) -> tuple[str, ...]:
     """Return the opposite order."""
     return tuple(field[1:] if field.startswith("-") else f"-{field}" for field in fields)
+
+
+class RowAfter(Func):
+    """`(a, b) > (x, y)`: one comparison, to which an index in this order can jump."""
+
+    output_field = BooleanField()
+
+    def __init__(self, *halves: Any, sign: str) -> None:
+        """Take the columns first, then as many values."""
+        super().__init__(*halves)
+        self.sign = sign
+
+    def as_sql(self, compiler: Any, connection: Any, *_: Any, **__: Any) -> tuple[str, Any]:
+        """Write both rows in brackets."""
+        parts = [compiler.compile(each) for each in self.get_source_expressions()]
+        half = len(parts) // 2
+        left, right = (", ".join(sql for sql, _ in each) for each in (parts[:half], parts[half:]))
+        values = tuple(value for _, given in parts for value in given)
+        return f"({left}) {self.sign} ({right})", values
+
+
+def behind(rows: QuerySet[M], fields: tuple[str, ...], values: list[Any]) -> QuerySet[M]:
+    """Keep the rows that come after `values` in this order.
+
+    Where all fields go the same way the database jumps to the place, however deep it lies.
+    """
+    names = [field.lstrip("-") for field in fields]
+    kinds = [kind_of(rows, name) for name in names]
+    down = {field.startswith("-") for field in fields}
+    if len(down) > 1 or None in kinds:
+        return rows.filter(beyond(fields, values))
+    given = [
+        Value(kind.to_python(value), output_field=kind)
+        for kind, value in zip(kinds, values, strict=True)
+        if kind is not None
+    ]
+    return rows.filter(RowAfter(*map(F, names), *given, sign="<" if True in down else ">"))
+
+
+def kind_of(rows: QuerySet[Any], name: str) -> Field[Any, Any] | None:
+    """Return the type of a column or an annotation of these rows; None for one of others."""
+    if name in rows.query.annotations:
+        found: Field[Any, Any] = rows.query.annotations[name].output_field
+        return found
+    meta = rows.model._meta
+    try:
+        field = meta.pk if name == "pk" else meta.get_field(name)
+    except FieldDoesNotExist:
+        return None
+    return field if isinstance(field, Field) and not field.is_relation else None
 
 
 def beyond(fields: tuple[str, ...], values: list[Any]) -> Q:

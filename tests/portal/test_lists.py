@@ -2,6 +2,7 @@
 
 import pytest
 from django.contrib.auth import get_user_model
+from django.db.models.functions import Length
 from django.http import QueryDict
 
 from portal.web import lists
@@ -41,7 +42,8 @@ def test_the_pages_are_the_whole_list_in_order(people, sort):
     pages = all_pages(people, sort)
 
     shown = [row.pk for page in pages for row in page]
-    assert shown == list(people.order_by(*ALLOWED[sort], "pk").values_list("pk", flat=True))
+    order = lists.with_key(ALLOWED[sort])
+    assert shown == list(people.order_by(*order).values_list("pk", flat=True))
     assert [len(page) for page in pages] == [5, 5, 5, 5, 3]
 
 
@@ -114,6 +116,24 @@ def test_times_and_relations_can_be_sorted_by(people):
 
     assert not set(first) & set(second)
     assert len(second) == 5
+
+
+def test_orders_that_go_one_way_compare_whole_rows(people):
+    """What an index can jump to; a condition of many parts is read from the beginning."""
+    rows = people.annotate(length=Length("first_name"))
+    place = [1, "2026-01-01T00:00:00+00:00", 7]
+
+    down = str(lists.behind(rows, ("-length", "-date_joined", "-pk"), place).query)
+    mixed = str(lists.behind(rows, ("length", "-date_joined", "pk"), place).query)
+
+    assert ") < (1, 2026-01-01 00:00:00+00:00, 7)" in down
+    assert " OR " not in down
+    assert " OR " in mixed
+
+
+def test_the_key_goes_the_way_of_the_other_fields():
+    assert lists.with_key(("-a", "-b")) == ("-a", "-b", "-pk")
+    assert lists.with_key(("-a", "b")) == ("-a", "b", "pk")
 
 
 def test_an_empty_list_has_one_empty_page():
