@@ -6,8 +6,7 @@ from typing import Any
 
 import structlog
 from django.contrib.staticfiles.storage import staticfiles_storage
-from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template import TemplateDoesNotExist
 from django.template.loader import render_to_string
 from django.utils.cache import patch_vary_headers
@@ -15,6 +14,10 @@ from django.utils.html import escape
 from django.utils.translation import gettext as _
 
 log = structlog.get_logger(__name__)
+
+PROBLEM_JSON = "application/problem+json"
+# What an error is, as a name that never changes; docs/error-codes.md explains each.
+PROBLEM_TYPE = "urn:gpu-quota-portal:error:"
 
 
 class DomainError(Exception):
@@ -90,11 +93,30 @@ def problem(request: HttpRequest, error: DomainError) -> dict[str, Any]:
     return facts
 
 
+def details_of(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the facts of an error as a problem of RFC 9457."""
+    named = {
+        name: facts[name] for name in ("code", "request_id", "field", "details") if name in facts
+    }
+    return {
+        "type": f"{PROBLEM_TYPE}{facts['code']}",
+        "title": HTTPStatus(facts["status"]).phrase,
+        "status": facts["status"],
+        "detail": facts["message"],
+        **named,
+    }
+
+
+def as_json(facts: Mapping[str, Any]) -> JsonResponse:
+    """Answer a program: ``application/problem+json``."""
+    return JsonResponse(details_of(facts), status=facts["status"], content_type=PROBLEM_JSON)
+
+
 def answer(request: HttpRequest, error: DomainError) -> HttpResponse:
     """Turn an error into JSON, a partial for htmx, or a page."""
     facts = problem(request, error)
     if wants_json(request):
-        response: HttpResponse = JsonResponse(facts, status=error.status)
+        response: HttpResponse = as_json(facts)
     else:
         response = HttpResponse(render(request, facts), status=error.status)
     patch_vary_headers(response, ["Accept", "HX-Request", "Cookie"])
@@ -168,35 +190,5 @@ def server_error(request: HttpRequest) -> HttpResponse:
     error = DomainError(sentence, code="GP-1500", status=500)
     facts = problem(request, error)
     if wants_json(request):
-        return JsonResponse(facts, status=500)
+        return as_json(facts)
     return HttpResponse(plain(facts), status=500)
-
-
-def api_exception(exception: Exception, context: Mapping[str, Any]) -> Any:
-    """Answer an exception inside an API view in the one form that all errors have."""
-    from rest_framework import exceptions, views
-
-    request = context["request"]
-    if isinstance(exception, DomainError):
-        return response_of(request, exception)
-    if isinstance(exception, Http404):
-        return not_found(request, exception)
-    if isinstance(exception, PermissionDenied):
-        return forbidden(request, exception)
-    response = views.exception_handler(exception, dict(context))
-    if response is not None and isinstance(exception, exceptions.APIException):
-        error = DomainError(
-            _("The request was refused."),
-            code=f"GP-1{response.status_code}",
-            status=response.status_code,
-            details={"errors": response.data},
-        )
-        response.data = problem(request, error)
-    return response
-
-
-def response_of(request: HttpRequest, error: DomainError) -> Any:
-    """Return the REST framework's response for an error."""
-    from rest_framework.response import Response
-
-    return Response(problem(request, error), status=error.status)

@@ -94,7 +94,8 @@ def test_a_program_gets_the_same_facts_as_json(browser, what, status):
     response = browser.get(f"/fail/{what}", headers={"Accept": "application/json"})
 
     assert response.status_code == status
-    assert set(response.json()) >= {"code", "message", "status", "request_id"}
+    assert response["Content-Type"] == "application/problem+json"
+    assert set(response.json()) >= {"type", "title", "status", "detail", "code", "request_id"}
     assert "secret" not in response.content.decode()
 
 
@@ -131,7 +132,7 @@ def test_a_missing_template_does_not_hide_the_error(browser, monkeypatch):
         ("refused", 422, "GP-1203"),
         ("missing", 404, "GP-1404"),
         ("denied", 403, "GP-1403"),
-        ("unauthenticated", 403, "GP-1403"),
+        ("unauthenticated", 401, "GP-1401"),
         ("invalid", 400, "GP-1400"),
         ("broken", 500, "GP-1500"),
     ],
@@ -140,8 +141,18 @@ def test_the_api_answers_every_error_in_one_form(browser, what, status, code):
     response = browser.get(f"/api/fail/{what}")
 
     assert response.status_code == status
-    assert response.json()["code"] == code
-    assert response.json()["request_id"] == response["X-Request-ID"]
+    assert response["Content-Type"] == "application/problem+json"
+    facts = response.json()
+    assert (facts["status"], facts["code"], facts["type"].rsplit(":")[-1]) == (status, code, code)
+    assert facts["request_id"] == response["X-Request-ID"]
+    assert "secret" not in response.content.decode()
+
+
+def test_who_is_not_known_gets_a_challenge_and_no_redirect(browser):
+    response = browser.get("/api/fail/unauthenticated")
+
+    assert response["WWW-Authenticate"].startswith("Session ")
+    assert "Location" not in response
 
 
 def test_the_api_keeps_the_details_of_each_field(browser):

@@ -1,0 +1,122 @@
+"""How the API answers: what may be kept, and one form for every answer and every error."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from datetime import UTC, datetime
+from http import HTTPStatus
+from typing import Any, ClassVar, Final
+
+from django.core.exceptions import PermissionDenied
+from django.http import Http404
+from django.utils.cache import patch_vary_headers
+from django.utils.functional import Promise
+from django.utils.http import parse_etags
+from django.utils.translation import gettext_lazy as _
+from rest_framework import exceptions, views
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.serializers import BaseSerializer
+
+from portal.web import errors
+from portal.web.cursors import COMMON, only
+from portal.web.errors import DomainError, NotAllowed, Refused
+from portal.web.pages import ASK_EACH_TIME, stamp_of
+
+OBSERVED_AT: Final = "Observed-At"
+
+
+class ReadView(views.APIView):
+    """An address that is only read. Subclasses write ``get`` and end with ``answer``."""
+
+    http_method_names: ClassVar = ["get", "head"]
+    #: The parameters that ``get`` reads; any other is refused.
+    filters: ClassVar[Collection[str]] = ()
+    paged: ClassVar[bool] = False
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """Refuse parameters that nobody reads, once it is known who asks."""
+        super().initial(request, *args, **kwargs)
+        if request.method in ("GET", "HEAD"):
+            only(request.query_params, [*self.filters, *(COMMON if self.paged else ())])
+
+    def answer(
+        self,
+        shape: type[BaseSerializer[Any]],
+        facts: Any,
+        *,
+        seen: object,
+        observed_at: datetime | None,
+    ) -> Response:
+        """Give ``facts`` in ``shape``, or 304 to who has the answer of this generation.
+
+        ``seen`` moves whenever the answer says something else, its age apart: that is in
+        ``Observed-At``, which a 304 carries too.
+        """
+        stamp = stamp_of(self.request._request, type(self).__qualname__, None, seen)
+        if _known(self.request, stamp):
+            response = Response(status=HTTPStatus.NOT_MODIFIED)
+        else:
+            response = Response(shape(facts, context={"request": self.request}).data)
+        response["ETag"] = f'W/"{stamp}"'
+        response["Cache-Control"] = ASK_EACH_TIME
+        patch_vary_headers(response, ["Cookie", "Accept-Language"])
+        if observed_at is not None:
+            response[OBSERVED_AT] = observed_at.astimezone(UTC).isoformat().replace("+00:00", "Z")
+        return response
+
+
+def _known(request: Request, stamp: str) -> bool:
+    known = parse_etags(request.headers.get("If-None-Match", ""))
+    return "*" in known or f'W/"{stamp}"' in known
+
+
+# --- errors ---------------------------------------------------------------------------------------
+
+#: What the framework itself refuses: the code and the sentence by the status.
+REFUSALS: Final[Mapping[int, tuple[str, str | Promise]]] = {
+    400: ("GP-1400", _("The request could not be read.")),
+    401: ("GP-1401", _("Sign in first. There is nothing here for somebody who is not known.")),
+    403: ("GP-1403", _("You may not do this.")),
+    404: ("GP-1404", _("There is nothing here that you can see.")),
+    405: ("GP-1406", _("This address cannot be used in this way. It can only be read.")),
+    406: ("GP-1407", _("This can only be had as application/json.")),
+    415: ("GP-1415", _("This form of content cannot be read. Send application/json.")),
+    429: ("GP-1429", _("Too many requests. Wait as long as Retry-After says.")),
+}
+
+
+def api_exception(exception: Exception, context: Mapping[str, Any]) -> Response | None:
+    """Answer an exception inside an API view in the one form that all errors have."""
+    error = error_of(exception)
+    if error is None:
+        return None
+    views.set_rollback()
+    facts = errors.details_of(errors.problem(context["request"], error))
+    response = Response(facts, status=error.status, content_type=errors.PROBLEM_JSON)
+    for name, attribute in (("WWW-Authenticate", "auth_header"), ("Retry-After", "wait")):
+        if (value := getattr(exception, attribute, None)) is not None:
+            response[name] = str(value)
+    return response
+
+
+def error_of(exception: Exception) -> DomainError | None:
+    """Return an exception as one of ours; None when it is a defect."""
+    if isinstance(exception, DomainError):
+        return exception
+    if isinstance(exception, Http404):
+        return _refusal(404)
+    if isinstance(exception, PermissionDenied):
+        return _refusal(403)
+    if not isinstance(exception, exceptions.APIException):
+        return None
+    details = {}
+    if isinstance(exception, exceptions.ValidationError):
+        details = {"errors": exception.detail}
+    return _refusal(exception.status_code, details)
+
+
+def _refusal(status: int, details: Mapping[str, Any] | None = None) -> DomainError:
+    code, sentence = REFUSALS.get(status, ("GP-1001", _("The request was refused.")))
+    kind = NotAllowed if status == HTTPStatus.FORBIDDEN else Refused
+    return kind(sentence, code=code, status=status, details=details)
