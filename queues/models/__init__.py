@@ -1,6 +1,7 @@
 """Rows of the effect side."""
 
 from queues.models.applies import Apply, ObjectResult
+from queues.models.generations import Generation
 from queues.models.intervals import (
     ConditionChange,
     Eviction,
@@ -22,6 +23,7 @@ __all__ = [
     "Decision",
     "Eviction",
     "Gap",
+    "Generation",
     "Interval",
     "Lifetime",
     "Link",
