@@ -16,6 +16,8 @@ END
 $$
 """
 
+TOUCHED = "SELECT cluster_id, '{kind}'::text AS kind, {column} AS name FROM {rows}"
+
 TRIGGER = """
 CREATE TRIGGER generation_{event} AFTER {event} ON {table} REFERENCING {tables}
     FOR EACH STATEMENT EXECUTE FUNCTION {function}()
@@ -35,7 +37,7 @@ ROWS = {
 def touched(table, sources):
     """Select each thing of the changed rows once."""
     return " UNION ".join(
-        f"SELECT cluster_id, '{kind}'::text AS kind, {column} AS name FROM {rows}"
+        TOUCHED.format(kind=kind, column=column, rows=rows)
         for kind, column in THINGS[table].items()
         for rows in sources
     )
