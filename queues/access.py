@@ -1,12 +1,16 @@
-"""Plans and applies as a viewer may see them: through the request that they belong to."""
+"""Plans, applies and jobs as a viewer may see them: through the tenant that they belong to."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Final
 from uuid import UUID
 
-from queues.models import Apply, Plan
+from django.db.models import Case, Exists, OuterRef, Q, QuerySet, Value, When
+
+from queues.models import Apply, Plan, Workload
 from tenants import access
-from tenants.models import User
+from tenants.models import Entry, Queue, Tenant, User
 
 
 def plan(user: User, pk: UUID | str, to: str = "plan.see") -> Plan:
@@ -27,3 +31,79 @@ def apply(user: User, pk: UUID | str, to: str = "apply.see") -> Apply:
         .defer("revision__catalog", "plan__proposed")
     )
     return access.fetch(user, rows, to, pk=pk)
+
+
+# --- jobs -----------------------------------------------------------------------------------------
+
+#: Who reads the jobs of a tenant by name; finance sees sizes and sums.
+READERS: Final = frozenset({access.USER, access.LEAD})
+OVER: Final = ("finished", "gone")
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """What one viewer sees: jobs by name are those of ``tenants``, or everybody's.
+
+    ``user`` is nobody for who sits at the machine itself and reads the database anyway.
+    """
+
+    user: access.Person | None
+    tenants: QuerySet[Tenant]
+    queues: QuerySet[Queue]
+    sees_all: bool
+
+    @property
+    def jobs(self) -> QuerySet[Workload]:
+        """Give the jobs that exist for the viewer: those in the namespaces of their tenants."""
+        rows = Workload.objects.select_related("cluster")
+        if self.sees_all:
+            return rows
+        entry = Entry.objects.filter(
+            queue__tenant__in=self.tenants,
+            cluster=OuterRef("cluster"),
+            namespace=OuterRef("namespace"),
+        )
+        return rows.filter(Exists(entry))
+
+    def may(self, action: str, obj: object) -> bool:
+        """Answer whether the viewer may do something with what they see."""
+        return self.user is not None and access.can(self.user, action, obj)
+
+
+def sight(user: access.Person) -> Sight:
+    """Say what ``user`` sees, by the roles of this moment."""
+    held = access.rights(user)
+    if held.platform:
+        return Sight(user, Tenant.objects.all(), Queue.objects.all(), sees_all=True)
+    own = Tenant.objects.filter(pk__in=held.tenant_ids(READERS))
+    return Sight(user, own, access.queues(user), sees_all=False)
+
+
+def everything() -> Sight:
+    """Say what is seen by who may read the database itself."""
+    return Sight(None, Tenant.objects.all(), Queue.objects.all(), sees_all=True)
+
+
+def job(seen: Sight, namespace: str, name: str, cluster: str) -> Workload:
+    """Fetch a job by the name of its Workload or by its own, or raise a 404.
+
+    Several Workloads may stand for one job, one after the other: what is not over comes first,
+    then the newest.
+    """
+    rows = named(seen, namespace, name)
+    found = None if "\0" in cluster else rows.filter(cluster__slug=cluster).first()
+    if found is None:
+        raise access.Hidden("job", f"{cluster}/{namespace}/{name}")
+    return found
+
+
+def named(seen: Sight, namespace: str, name: str) -> QuerySet[Workload]:
+    """Give the Workloads that can be meant by a name, the likeliest first."""
+    rows = seen.jobs
+    if "\0" in namespace + name:  # no text for PostgreSQL
+        return rows.none()
+    exact = When(name=name, then=Value(0))
+    over = When(state__in=OVER, then=Value(2))
+    return rows.filter(Q(name=name) | Q(job_name=name), namespace=namespace).order_by(
+        Case(exact, over, default=Value(1)), "-created_at", "pk"
+    )

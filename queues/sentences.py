@@ -6,7 +6,7 @@ The facts come from :mod:`kube.explain`, the words from :mod:`queues.reason_text
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from string import Formatter
@@ -321,12 +321,15 @@ def cleaned(text: str, viewer: Viewer) -> str:
 
 def words_of(jobs: Iterable[Workload]) -> set[str]:
     """Give every word of the cluster's texts that could be the name of something."""
-    return {
-        word
-        for job in jobs
-        for text in (job.raw, *map(str, job.params.values()))
-        for word in _WORD.findall(text)
-    }
+    return {word for job in jobs for text in _texts(job) for word in _WORD.findall(text)}
+
+
+def _texts(job: Workload) -> Iterator[str]:
+    yield job.raw
+    yield from map(str, job.params.values())
+    for row in getattr(job, "reasons", None) or ():
+        yield str(row.get("raw", ""))
+        yield from map(str, (row.get("params") or {}).values())
 
 
 __all__ = [

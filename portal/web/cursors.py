@@ -24,7 +24,7 @@ from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext as _
 
 from portal.web.errors import Refused
-from portal.web.lists import LARGEST, SIZE, beyond, plain, value_of, with_key
+from portal.web.lists import LARGEST, SIZE, behind, plain, value_of, with_key
 
 M = TypeVar("M", bound=Model)
 Orders = Mapping[str, tuple[str, ...]]
@@ -80,7 +80,7 @@ def asked(query: QueryDict, name: str, orders: Orders) -> Asked:
 def window(rows: QuerySet[M], wanted: Asked) -> Window[M]:
     """Cut one page out of ``rows``. The fields of the order must not be null."""
     if wanted.place:
-        rows = rows.filter(beyond(wanted.fields, wanted.place))
+        rows = behind(rows, wanted.fields, wanted.place)
     found = list(rows.order_by(*wanted.fields)[: wanted.size + 1])
     page = found[: wanted.size]
     more = len(found) > len(page)

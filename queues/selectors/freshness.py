@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -12,6 +12,11 @@ from queues.models import Stream
 
 JOBS = ("Workload",)
 QUEUES = ("ClusterQueue", "LocalQueue", "Cohort", "Workload")
+
+# The observer gives a sign of life at least this often.
+INTERVAL = timedelta(seconds=15)
+# A page's stamp follows the age of its data in steps of this many seconds.
+STEP = 10
 
 # A line that comes back within this time was never missed; the age of the data says enough.
 GRACE = timedelta(seconds=30)
@@ -36,6 +41,13 @@ class Freshness:
         return self.at is None
 
 
+def is_late(age: Freshness) -> bool:
+    """Say whether a cluster was not heard for longer than twice the interval."""
+    if age.at is None or age.lost_since is not None:
+        return True
+    return timezone.now() - age.at > 2 * INTERVAL
+
+
 def freshness(cluster_ids: Iterable[int], kinds: Iterable[str] = QUEUES) -> dict[int, Freshness]:
     """Give the freshness of each cluster in one query; a cluster without streams is left out."""
     ids = set(cluster_ids)
@@ -56,4 +68,30 @@ def _oldest(streams: list[Stream]) -> Freshness:
         at=min(known) if len(known) == len(times) else None,
         lost_since=min(lost) if lost else None,
         error=next((row.error for row in streams if row.error), ""),
+    )
+
+
+def generation(*facts: object, ages: Freshness | None = None) -> tuple[object, ...]:
+    """Give the stamp of a page: its facts, and the age of its data in coarse steps."""
+    if ages is None:
+        return facts
+    return (*facts, _step(ages.at), ages.lost_since)
+
+
+def _step(at: datetime | None) -> int:
+    return int(at.timestamp()) // STEP if at else 0
+
+
+def oldest(ages: Mapping[int, Freshness]) -> Freshness:
+    """Give the age of a page that joins several clusters: that of its oldest part."""
+    rows = list(ages.values())
+    if not rows:
+        return Freshness()
+    lost = [row.lost_since for row in rows if row.lost_since]
+    times = [row.at for row in rows]
+    known = [at for at in times if at is not None]
+    return Freshness(
+        at=min(known) if known and None not in times else None,
+        lost_since=min(lost) if lost else None,
+        error=next((row.error for row in rows if row.error), ""),
     )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from datetime import datetime
 from typing import Any, cast
 
 from django.contrib import messages
@@ -11,11 +9,10 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import resolve_url
 
 from portal.web.pages import wants_partial
-from queues.selectors.freshness import Freshness
+from queues.selectors.freshness import generation, oldest
 from tenants.models import User
 
-# A page's stamp follows the age of its data in steps of this many seconds.
-STEP = 10
+__all__ = ["SeeOther", "generation", "oldest", "person", "see_other"]
 
 
 def person(request: HttpRequest) -> User:
@@ -36,29 +33,3 @@ def see_other(request: HttpRequest, said: str, to: Any, *args: Any) -> HttpRespo
     if wants_partial(request):
         return HttpResponse(status=204, headers={"HX-Redirect": url})
     return SeeOther(url)
-
-
-def generation(*facts: object, ages: Freshness | None = None) -> tuple[object, ...]:
-    """Give the stamp of a page: its facts, and the age of its data in coarse steps."""
-    if ages is None:
-        return facts
-    return (*facts, _step(ages.at), ages.lost_since)
-
-
-def _step(at: datetime | None) -> int:
-    return int(at.timestamp()) // STEP if at else 0
-
-
-def oldest(ages: Mapping[int, Freshness]) -> Freshness:
-    """Give the age of a page that joins several clusters: that of its oldest part."""
-    rows = list(ages.values())
-    if not rows:
-        return Freshness()
-    lost = [row.lost_since for row in rows if row.lost_since]
-    times = [row.at for row in rows]
-    known = [at for at in times if at is not None]
-    return Freshness(
-        at=min(known) if known and None not in times else None,
-        lost_since=min(lost) if lost else None,
-        error=next((row.error for row in rows if row.error), ""),
-    )

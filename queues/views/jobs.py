@@ -8,11 +8,10 @@ from django.views.decorators.http import require_safe
 
 from portal.web.lists import keyset
 from portal.web.pages import page
-from queues import sentences
+from queues import reading, sentences
 from queues.filters import JobFilter
 from queues.selectors import jobs as select
 from queues.selectors.freshness import JOBS, freshness
-from queues.views import reading
 from queues.views.answers import generation, oldest
 from tenants import access
 from tenants.models import Tenant

@@ -10,11 +10,11 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from portal.web.pages import page
-from queues import sentences
+from queues import reading, sentences
 from queues.selectors.freshness import freshness
 from queues.selectors.queues import standing
 from queues.selectors.tenants import queues_now
-from queues.views import meters, reading
+from queues.views import meters
 from queues.views.answers import generation, oldest
 from tenants import access
 from tenants.models import Tenant

@@ -9,12 +9,12 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
 from portal.web.pages import page
-from queues import sentences
+from queues import reading, sentences
 from queues.selectors import jobs as select
 from queues.selectors.freshness import freshness
 from queues.selectors.requests import open_of
 from queues.selectors.tenants import tenant_queues
-from queues.views import meters, reading
+from queues.views import meters
 from queues.views.answers import generation, oldest
 from tenants import access
 from tenants.models import Tenant

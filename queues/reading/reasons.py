@@ -1,0 +1,115 @@
+"""Every reason of a job in words, the deciding one first."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.safestring import SafeString
+
+from kube.catalog import CPU, MEMORY
+from queues import sentences
+from queues.models import Workload
+from queues.reason_texts import HELP
+from queues.sentences import Viewer
+
+UNITS: Mapping[str, str] = {CPU: "milliCPU", MEMORY: "bytes"}
+
+
+@dataclass(frozen=True, slots=True)
+class ReasonShown:
+    """One reason: where on the way, what, and how much of what is missing.
+
+    Amounts are in ``unit``: thousandths of a CPU, bytes, or whole devices.
+    """
+
+    stage: str
+    code: str
+    never: bool
+    text: SafeString
+    help: str
+    raw: str
+    flavor: str = ""
+    resource: str = ""
+    pod_set: str = ""
+    asked: int | None = None
+    free: int | None = None
+    missing: int | None = None
+    freed_by: str = ""
+    stale: bool = False
+
+    @property
+    def unit(self) -> str:
+        """Give the unit of the amounts; nothing when there are none."""
+        return unit_of(self.resource)
+
+
+def unit_of(resource: str) -> str:
+    """Give the unit in which amounts of a resource are written."""
+    return UNITS.get(resource, "devices") if resource else ""
+
+
+def reasons(job: Workload, viewer: Viewer) -> tuple[ReasonShown, ...]:
+    """Put every reason into words for one viewer."""
+    return tuple(
+        _shown(job, row, viewer, first=not number) for number, row in enumerate(rows_of(job))
+    )
+
+
+def rows_of(job: Workload) -> list[Mapping[str, Any]]:
+    """Give the reasons as they were stored; a row without any has the one in its columns."""
+    stored = [row for row in getattr(job, "reasons", None) or () if isinstance(row, Mapping)]
+    return stored or [_in_columns(job)]
+
+
+def _in_columns(job: Workload) -> dict[str, Any]:
+    named = {name: job.params.get(name, "") for name in ("resource", "flavor", "pod_set")}
+    figures = sentences.figures(job)
+    amounts = (
+        {"asked": figures.asked, "free": figures.free, "missing": figures.missing}
+        if figures
+        else {}
+    )
+    return {
+        "stage": job.stage, "code": job.code, "never": job.never, "params": job.params,
+        "raw": job.raw, **named, **amounts,
+    }  # fmt: skip
+
+
+def _shown(job: Workload, row: Mapping[str, Any], viewer: Viewer, *, first: bool) -> ReasonShown:
+    code, raw = str(row.get("code", "")), str(row.get("raw", ""))
+    texts = {name: _clean(row, name, viewer) for name in ("flavor", "resource", "pod_set")}
+    amounts = {name: _amount(row.get(name)) for name in ("asked", "free", "missing")}
+    return ReasonShown(
+        stage=str(row.get("stage") or ""),
+        code=code,
+        never=bool(row.get("never")),
+        text=sentences.reason(job if first else _alone(job, row), viewer),
+        help=str(HELP.get(code, "")),
+        raw="" if job.state in sentences.QUIET else sentences.cleaned(raw, viewer),
+        freed_by=str(row.get("freed_by", "")),
+        stale=bool(row.get("stale")),
+        **texts,
+        **amounts,
+    )
+
+
+def _alone(job: Workload, row: Mapping[str, Any]) -> Workload:
+    """Give the job as if this were its only reason, so that one way of speaking serves all."""
+    alone = copy.copy(job)
+    named = {name: str(row[name]) for name in ("resource", "flavor", "pod_set") if row.get(name)}
+    alone.stage, alone.code = str(row.get("stage") or ""), str(row.get("code", ""))
+    alone.params = {**(row.get("params") or {}), **named}
+    alone.raw, alone.never = str(row.get("raw", "")), bool(row.get("never"))
+    alone.preempted = alone.preempting = False
+    return alone
+
+
+def _clean(row: Mapping[str, Any], name: str, viewer: Viewer) -> str:
+    return sentences.cleaned(str(row.get(name) or ""), viewer)
+
+
+def _amount(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -1,0 +1,242 @@
+"""Why a job waits, put together once: the same facts and words for a page, the API, a terminal."""
+
+from datetime import timedelta
+from io import StringIO
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.utils import timezone
+
+from queues import access, reading
+from queues.models import Stream, Workload
+from queues.reading import bare, text_of
+from tests.cast import MARK
+from tests.query_counts import counted
+from tests.queues import seen
+
+X = "\N{MULTIPLICATION SIGN}"
+
+
+@pytest.fixture
+def full(lab):
+    """The language team waits behind itself and behind a job of the vision team."""
+    seen.lab(lab.cluster)
+    seen.workload(
+        lab.cluster, "first", position=1, devices=4, priority=2000, priority_class="boss-urgent"
+    )
+    seen.workload(lab.cluster, MARK, namespace="cv", position=2, devices=16)
+    seen.workload(lab.cluster, "train-1", position=3, priority_class="normal-batch")
+    return lab
+
+
+def why(who, name="train-1", namespace="nlp"):
+    sight = access.sight(who) if who else access.everything()
+    return reading.why(sight, access.job(sight, namespace, name, "lab"))
+
+
+def run(*arguments):
+    out = StringIO()
+    call_command("why", *arguments, stdout=out)
+    return out.getvalue()
+
+
+# --- the assembly ---------------------------------------------------------------------------------
+
+
+def test_says_the_sentence_the_stage_and_the_numbers(full):
+    found = why(full.bob)
+
+    assert bare(found.shown.reason) == (
+        f"Needs 8 {X} a100: 24 of 16 in its queue are held, 8 more are needed."
+    )
+    assert [(rung.stage, rung.state) for rung in found.ladder] == [
+        ("routing", "done"), ("request", "done"), ("order", "done"), ("quota", "now"),
+        ("check", "todo"), ("topology", "todo"), ("pods", "todo"),
+    ]  # fmt: skip
+    (reason,) = found.reasons
+    assert (reason.asked, reason.free, reason.missing, reason.unit) == (8, 0, 8, "devices")
+    assert [line.line.flavor for line in found.lines if line.is_device] == ["a100"]
+
+
+def test_counts_what_is_ahead_and_names_nobody(full):
+    ahead = why(full.bob).ahead
+
+    assert (ahead.jobs, ahead.devices) == (2, 20)
+    assert [(each.value, each.name, each.jobs, each.devices) for each in ahead.by_priority] == [
+        (2000, "boss-urgent", 1, 4),
+        (1000, "", 1, 16),
+    ]
+    assert MARK not in text_of(why(full.bob))
+
+
+def test_place_that_is_not_known_is_not_guessed(full):
+    Workload.objects.filter(job_name="train-1").update(position=None)
+
+    assert why(full.bob).ahead is None
+
+
+def test_several_reasons_are_all_told_the_deciding_one_first(full):
+    job = access.job(access.everything(), "nlp", "train-1", "lab")
+    job.reasons = [
+        {"stage": "quota", "code": "quota_short", "never": False, "resource": "nvidia.com/gpu",
+         "flavor": "a100", "asked": 8, "free": 0, "missing": 8, "freed_by": "own_queue",
+         "params": {"missing": "8"}, "raw": "insufficient unused quota"},
+        {"stage": "request", "code": "untolerated_taint", "never": True, "flavor": "h100",
+         "params": {"taint": "dedicated"}, "raw": f"cv/{MARK} has it"},
+    ]  # fmt: skip
+    found = reading.why(access.sight(full.bob), job)
+
+    assert [(each.code, each.never, each.flavor) for each in found.reasons] == [
+        ("quota_short", False, "a100"),
+        ("untolerated_taint", True, "h100"),
+    ]
+    assert "the taint dedicated" in bare(found.reasons[1].text)
+    assert "untolerated_taint" in [step.code for step in found.steps]
+    assert MARK not in text_of(found) + repr(found.reasons)
+    assert "All reasons" in text_of(found)
+
+
+@pytest.mark.parametrize(
+    ("state", "stage", "rungs"),
+    [("running", "", {"done"}), ("finished", "pods", {"done"}), ("deactivated", "", set())],
+)
+def test_ladder_of_what_does_not_wait(full, state, stage, rungs):
+    Workload.objects.filter(job_name="train-1").update(state=state, stage=stage, code="running")
+
+    assert {rung.state for rung in why(full.bob).ladder} == rungs
+
+
+# --- what would help ------------------------------------------------------------------------------
+
+
+def test_a_lead_can_ask_for_what_is_missing_with_the_numbers_filled_in(full, client):
+    (step,) = (each for each in why(full.alice).steps if each.code == "ask_quota")
+    client.force_login(full.alice)
+    form = client.get(step.url).content.decode()
+
+    assert step.text == "Ask for 24 GPUs of a100 instead of 16."
+    assert 'name="nlp-train/a100/nominal" value="24"' in form
+
+
+def test_a_member_is_sent_to_the_lead(full):
+    assert [step.code for step in why(full.bob).steps] == ["ask_lead"]
+
+
+def test_a_smaller_job_is_only_offered_when_it_would_start_now(full):
+    queue = seen.ObservedObject.objects.get(kind="ClusterQueue", name="nlp-train")
+    queue.body = seen.queue_body(16, 13, borrowingLimit=0)
+    queue.save()
+
+    assert "Ask for 3 devices or fewer: so many are free now." in [
+        step.text for step in why(full.bob).steps
+    ]
+
+
+def test_what_runs_needs_no_help(full):
+    Workload.objects.filter(job_name="train-1").update(state="running", stage="", code="running")
+
+    assert why(full.bob).steps == ()
+
+
+# --- who sees what --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("who", ["grace", "heidi", "frank"])
+def test_others_find_no_job(full, who):
+    with pytest.raises(access.access.Hidden):
+        why(getattr(full, who))
+
+
+def test_a_queue_of_others_has_no_numbers_to_show(full):
+    Workload.objects.filter(job_name="train-1").update(queue="cv-train")
+
+    assert (why(full.bob).facts.queue, why(full.bob).lines) == (None, ())
+
+
+@pytest.mark.parametrize("number", [1, 30])
+def test_queries_do_not_grow(full, number):
+    for each in range(number):
+        seen.workload(full.cluster, f"more-{each}", position=10 + each)
+    sight = access.sight(full.bob)
+    with counted("queues: why, put together"):
+        reading.why(sight, access.job(sight, "nlp", "train-1", "lab"))
+
+
+# --- which job is meant ---------------------------------------------------------------------------
+
+
+def test_a_job_is_found_by_its_workload_too(full):
+    assert why(full.bob, "job-train-1-0a1b2").job.job_name == "train-1"
+
+
+def test_of_several_the_one_that_is_not_over_is_meant(full):
+    at = timezone.now()
+    seen.workload(full.cluster, "again", uid="1", job_name="j", state="finished", created_at=at)
+    seen.workload(full.cluster, "twice", uid="2", job_name="j", created_at=at - timedelta(days=1))
+    seen.workload(full.cluster, "third", uid="3", job_name="j", created_at=at - timedelta(days=2))
+
+    assert why(full.bob, "j").job.uid == "2"
+
+
+# --- the command ----------------------------------------------------------------------------------
+
+
+def test_command_prints_the_same_text(full):
+    said = run("nlp/train-1", "--as", "bob")
+
+    assert said == text_of(why(full.bob))
+    assert said.startswith("Job train-1 in nlp, cluster lab\nWaiting (41 min), 8 GPUs, place 3")
+    assert "> Quota            now" in said
+    assert "asked 8 GPUs, free 0 GPUs, missing 8 GPUs" in said
+    assert "a100: 24 of 16 held, 8 borrowed" in said
+    assert "Ahead of it: 2 jobs, 20 GPUs\n  priority boss-urgent: 1 job, 4 GPUs\n" in said
+    assert "What would help\n  - Let a lead of your tenant ask for 24 GPUs" in said
+    assert MARK not in said
+
+
+def test_command_answers_whoever_sits_at_the_machine(full):
+    assert MARK in run(f"cv/{MARK}")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["nlp/nothing"], 3), ([f"cv/{MARK}", "--as", "bob"], 3), (["nlp/train-1", "--as", "heidi"], 3),
+        (["nlp"], 1), (["nlp/"], 1), (["nlp/train-1", "--as", "nobody"], 1),
+        (["nlp/train-1", "--cluster", "nowhere"], 1), (["nlp/a\0b"], 3),
+    ],
+)  # fmt: skip
+def test_command_says_by_its_exit_code_what_was_wrong(full, arguments, code):
+    with pytest.raises(CommandError) as refused:
+        run(*arguments)
+
+    assert refused.value.returncode == code
+
+
+def test_command_asks_for_the_cluster_where_several_have_the_job(full):
+    other = full.cluster.__class__.objects.create(slug="edge", display_name="Edge")
+    seen.workload(other, "train-1", uid="other")
+
+    with pytest.raises(CommandError, match="choose one: edge, lab") as refused:
+        run("nlp/train-1")
+
+    assert refused.value.returncode == 4
+    assert "cluster edge" in run_old("nlp/train-1", "--cluster", "edge")
+
+
+def run_old(*arguments):
+    """Run the command for a cluster that was not heard: it answers, and ends with a code."""
+    out = StringIO()
+    with pytest.raises(SystemExit) as ended:
+        call_command("why", *arguments, stdout=out)
+    assert ended.value.code == 5
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(
+    "change", [{"alive_at": None}, {"lost_since": timezone.now() - timedelta(minutes=5)}]
+)
+def test_command_tells_that_the_answer_may_be_old(full, change):
+    Stream.objects.update(**change)
+
+    assert "cluster was never heard" in (said := run_old("nlp/train-1")) or "lost since" in said
