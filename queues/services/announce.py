@@ -11,10 +11,12 @@ gets is compared by its ETag, never by a generation.
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Iterable
-from functools import lru_cache, partial
+from collections.abc import Collection, Iterable
+from functools import lru_cache
 from typing import Any, Final
+from urllib.parse import urlsplit
 from uuid import UUID
 
 import redis
@@ -62,10 +64,19 @@ Row = Request | Plan | Apply
 _quiet_until = 0.0
 
 
+class _Moved(threading.local):
+    """Requests that the open transaction of this thread has moved; too many do no harm."""
+
+    def __init__(self) -> None:
+        self.ids: set[UUID] = set()
+
+
+_moved = _Moved()
+
+
 def channel(url: str) -> str:
     """Return the channel of a portal: Redis' databases share their channels, portals do not."""
-    database = redis.connection.parse_url(url).get("db", 0)
-    return f"gpuportal:live:{database}"
+    return f"gpuportal:live:{urlsplit(url).path.strip('/') or '0'}"
 
 
 @lru_cache(maxsize=4)
@@ -107,15 +118,19 @@ def _try(call: Any) -> bool:
 
 def moved(row: Row) -> None:
     """Announce the request that a row is or belongs to, once the transaction is committed."""
-    request_id = row.pk if isinstance(row, Request) else row.request_id
-    transaction.on_commit(partial(requests_moved, [request_id]))
+    _moved.ids.add(row.pk if isinstance(row, Request) else row.request_id)
+    transaction.on_commit(_say_moved)
 
 
-def requests_moved(request_ids: Iterable[UUID]) -> bool:
+def _say_moved() -> None:
+    """Announce in one message all that a transaction has moved; the first call takes it all."""
+    ids, _moved.ids = _moved.ids, set()
+    if ids:
+        requests_moved(ids)
+
+
+def requests_moved(ids: Collection[UUID]) -> bool:
     """Announce requests, and with them what lists them."""
-    ids = list(request_ids)
-    if not ids:
-        return True
     rows = Request.objects.filter(pk__in=ids, tenant__isnull=False)
     tenants = rows.values_list("tenant__slug", flat=True)
     return say([topics.REQUESTS, *map(topics.request, ids), *map(topics.tenant, tenants)])

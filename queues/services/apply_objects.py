@@ -18,6 +18,7 @@ from queues.services.leases import Lease
 from queues.services.live import Judgement, Verdict, ref_of
 from queues.services.writer import Writer
 from tenants.models import Cluster
+from tenants.models.states import moved
 
 State = Apply.State
 Result = ObjectResult.State
@@ -252,6 +253,7 @@ class Applying:
         with transaction.atomic():
             self.lease.check()
             ObjectResult.objects.filter(pk=result.pk).update(state=state, at=Now(), **fields)
+            moved.send(Apply, row=self.row)
         # A result has no machine of states: the row in memory follows the row in the database.
         for name, value in {"state": state, **fields}.items():
             setattr(result, name, value)

@@ -16,6 +16,7 @@ from django.db.models import F, Q
 from django.db.models.functions import Now
 
 from queues.models import Apply, Plan
+from tenants.models.states import moved
 
 LEASE: Final = timedelta(seconds=60)
 #: Workers that may be lost on one row before a person has to look at it.
@@ -76,6 +77,7 @@ def claim(row: Row, *, states: tuple[str, ...], to: str) -> Lease[Row] | None:
     if not taken:
         return None
     row.refresh_from_db()
+    moved.send(model, row=row)
     return Lease(row, row.fence)
 
 

@@ -24,7 +24,7 @@ from queues.services.plan_objects import Draft, look_at, wanted_objects
 from queues.services.problems import of_draft, stored
 from tenants import audit
 from tenants.models import Request, Revision
-from tenants.models.states import move
+from tenants.models.states import move, moved
 from tenants.services import proposals
 from tenants.services.catalog import catalog_of, newest
 
@@ -248,6 +248,7 @@ def _hold(lease: Lease[Plan], error: errors.ClusterError) -> None:
             lease.check()
             fields = returned(plan, error.code, error.message, error.retry_after)
             Plan.objects.filter(pk=plan.pk).update(**fields)
+            moved.send(Plan, row=plan)
     except LeaseLost:
         log.warning("lease_lost", plan=str(plan.pk), fence=lease.fence)
 
@@ -261,6 +262,7 @@ def _broken(lease: Lease[Plan]) -> None:
             return
         fields = returned(plan, "GP-4409", text, None) | {"returns": plan.returns}
         lease.mine().update(**fields)
+        moved.send(Plan, row=plan)
     except LeaseLost:
         log.warning("lease_lost", plan=str(plan.pk), fence=lease.fence)
 

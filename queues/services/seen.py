@@ -7,6 +7,7 @@ from django.utils import timezone
 from queues.models import Apply, ObservedObject
 from queues.services.observed import OBJECT_KINDS
 from tenants.models import Cluster
+from tenants.models.states import moved
 
 
 def mark_seen(cluster: Cluster) -> int:
@@ -17,9 +18,9 @@ def mark_seen(cluster: Cluster) -> int:
     count = 0
     for apply in waiting:
         if _all_seen(apply):
-            count += Apply.objects.filter(pk=apply.pk, seen_at__isnull=True).update(
-                seen_at=timezone.now()
-            )
+            first = Apply.objects.filter(pk=apply.pk, seen_at__isnull=True)
+            count += first.update(seen_at=timezone.now())
+            moved.send(Apply, row=apply)
     return count
 
 

@@ -11,9 +11,13 @@ from typing import Any, ClassVar, TypeVar
 
 from django.db import models
 from django.db.models import F
+from django.dispatch import Signal
 from django.utils.translation import gettext as _
 
 from portal.web.errors import Stale
+
+# Sent when a row looks different to people, inside the transaction. Argument: row.
+moved = Signal()
 
 
 class StateRow(models.Model):
@@ -52,4 +56,5 @@ def move(row: Row, to: str, **fields: Any) -> Row:
         sentence = _("This is “%(state)s” by now, so it cannot become “%(to)s”. Reload the page.")
         facts = {"state": words.get(row.state, row.state), "to": words.get(to, to)}
         raise Stale(sentence % facts, code="GP-1101", details={"state": row.state})
+    moved.send(model, row=row)
     return row

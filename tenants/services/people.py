@@ -16,6 +16,7 @@ from portal.web.errors import NotAllowed, Refused
 from tenants import access, audit
 from tenants.models import Membership, PlatformRole, Tenant, User
 from tenants.services import brake
+from tenants.signals import rights_changed
 
 # Longer passwords only cost time: hashing reads all of it.
 LONGEST_PASSWORD = 1024
@@ -108,6 +109,7 @@ def change_password(*, actor: User, old: str, new: str, address: str) -> User:
         actor.set_password(new)
         actor.save(update_fields=["password"])
         audit.record("person.password", actor=actor, scope=audit.PLATFORM, obj=actor)
+        rights_changed.send(User, user_id=actor.pk)
     return actor
 
 
@@ -119,6 +121,7 @@ def deactivate(*, actor: User, user: User) -> None:
     user.is_active = False
     user.save(update_fields=["is_active"])
     audit.record("person.deactivate", actor=actor, scope=audit.PLATFORM, obj=user)
+    rights_changed.send(User, user_id=user.pk)
 
 
 # --- roles ----------------------------------------------------------------------------------------------
@@ -141,6 +144,7 @@ def remove_member(*, actor: User | None, tenant: Tenant, user: User, role: str) 
     gone, _by_model = Membership.objects.filter(user=user, tenant=tenant, role=role).delete()
     if gone:
         _record_member("member.remove", actor, tenant, user, role)
+        rights_changed.send(User, user_id=user.pk)
 
 
 def _require_member_right(actor: User | None, tenant: Tenant, role: str) -> None:
@@ -178,6 +182,7 @@ def take_role(*, actor: User, user: User, role: str) -> None:
     if gone:
         data = {"person": user.username, "role": role}
         audit.record("role.take", actor=actor, scope=audit.PLATFORM, obj=user, data=data)
+        rights_changed.send(User, user_id=user.pk)
 
 
 def _require_role_right(actor: User | None, user: User, role: str) -> None:

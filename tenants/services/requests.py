@@ -24,7 +24,7 @@ from kube.problems import Refused as RefusedValue
 from portal.web.errors import DomainError, Refused, Stale
 from tenants import access, audit
 from tenants.models import Cluster, OpenTarget, Request, Tenant, User
-from tenants.models.states import move
+from tenants.models.states import move, moved
 from tenants.sentences import sentence
 from tenants.services import proposals
 from tenants.services.catalog import head
@@ -378,4 +378,5 @@ def _tell(action: str, actor: User, request: Request, **data: Any) -> None:
         obj=request,
         data={"cluster": request.cluster.slug, "targets": request.targets, **data},
     )
+    moved.send(Request, row=request)
     work_ready.send(sender=Request, cluster_id=request.cluster_id)

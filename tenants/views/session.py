@@ -15,6 +15,7 @@ from tenants.addresses import client_address, safe_next
 from tenants.forms import SignInForm
 from tenants.models import User
 from tenants.services import people
+from tenants.signals import rights_changed
 
 
 @sensitive_post_parameters("password")
@@ -44,7 +45,11 @@ def sign_in(request: HttpRequest) -> HttpResponse:
 @require_POST
 def sign_out(request: HttpRequest) -> HttpResponse:
     """End the session."""
-    if isinstance(request.user, User):
-        people.sign_out(actor=request.user)
+    user = request.user
+    if isinstance(user, User):
+        people.sign_out(actor=user)
     logout(request)
+    if isinstance(user, User):
+        # Only now is the session gone; who looks again a moment earlier would still find it.
+        rights_changed.send(User, user_id=user.pk)
     return redirect("login")

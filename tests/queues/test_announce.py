@@ -12,6 +12,9 @@ from hypothesis import strategies as st
 from queues import topics
 from queues.services import announce
 from queues.services.announcer import Announcer
+from tenants.models import Request
+from tenants.models.states import move
+from tenants.services import people
 from tests import cast
 
 
@@ -21,6 +24,7 @@ def live():
     client = redis.Redis.from_url(settings.REDIS_URL, decode_responses=True)
     client.delete(announce.GENERATION, announce.TOPICS, announce.FLOOR)
     announce._quiet_until = 0.0
+    announce._moved.ids.clear()
     with client.pubsub(ignore_subscribe_messages=True) as listening:
         listening.subscribe(announce.channel(settings.REDIS_URL))
         listening.get_message(timeout=1)
@@ -160,8 +164,6 @@ def test_what_is_rolled_back_is_not_announced(live):
 
 
 def requests_of(lab):
-    from tenants.models import Request
-
     return Request.objects.create(
         cluster=lab.cluster, tenant=lab.nlp, kind=Request.Kind.QUOTA, author=lab.alice,
         reason="For this test", edits=[], key="announce-key-000001",
@@ -222,3 +224,31 @@ def test_what_could_not_be_said_is_said_later(live, settings):
     assert live.topics() == {
         "alive:lab", "job:lab/uid-1", "jobs", "queue:lab/nlp-train", "tenant:nlp",
     }  # fmt: skip
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_transaction_with_several_moves_is_one_message(live):
+    request = requests_of(cast.make())
+    live.hear()
+
+    with transaction.atomic():
+        move(request, Request.State.PLANNED)
+        move(request, Request.State.REJECTED)
+
+    assert [sorted(words[1:]) for words in live.hear()] == [
+        [f"request:{request.pk}", "requests", "tenant:nlp"]
+    ]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_who_signs_out_or_loses_a_role_is_looked_at_again(live, client):
+    lab = cast.make()
+    client.force_login(lab.bob)
+    client.post("/logout/")
+    people.remove_member(actor=lab.dave, tenant=lab.nlp, user=lab.frank, role="finance")
+    people.take_role(actor=lab.dave, user=lab.erin, role="auditor")
+    people.deactivate(actor=lab.dave, user=lab.grace)
+
+    assert live.hear() == [
+        ["person", str(each.pk)] for each in (lab.bob, lab.frank, lab.erin, lab.grace)
+    ]
