@@ -57,10 +57,11 @@ def freshness(cluster_ids: Iterable[int], kinds: Iterable[str] = QUEUES) -> dict
     found: dict[int, list[Stream]] = {}
     for row in rows:
         found.setdefault(row.cluster_id, []).append(row)
-    return {cluster: _oldest(streams) for cluster, streams in found.items()}
+    return {cluster: of_streams(streams) for cluster, streams in found.items()}
 
 
-def _oldest(streams: list[Stream]) -> Freshness:
+def of_streams(streams: list[Stream]) -> Freshness:
+    """Give the freshness of one cluster from its lines: that of the oldest."""
     times = [row.alive_at for row in streams]
     lost = [row.lost_since for row in streams if row.lost_since and is_lost(row.lost_since)]
     known = [at for at in times if at is not None]
