@@ -18,6 +18,8 @@ from kube.render import render
 from portal.web.errors import DomainError
 from portal.web.parts import Change
 from portal.web.tokens import form_key, new_key
+from queues import access as own
+from queues.models import Workload
 from queues.selectors.freshness import freshness
 from queues.selectors.tenants import LineNow, tenant_queues
 from queues.services import capacity
@@ -43,9 +45,19 @@ class Shown:
     memory: int | None
 
     @property
-    def limits(self) -> list[BoundField]:
-        """Give the fields of the limits, where the queue has any."""
-        return [each for each in (self.row.borrowing_limit, self.row.lending_limit) if each]
+    def limits(self) -> list[tuple[BoundField, Any]]:
+        """Give the fields of the limits, where the queue has any, with the words of today."""
+        row, today = self.row, self.row.offer.today
+        fields = (
+            (row.borrowing_limit, today.borrowing_limit),
+            (row.lending_limit, today.lending_limit),
+        )
+        return [(each, each.field.prepare_value(value)) for each, value in fields if each]
+
+    @property
+    def opened(self) -> bool:
+        """Say whether the limits are to be seen at once: something is new or wrong there."""
+        return any(each.errors or each.initial != today for each, today in self.limits)
 
 
 class Asking:
@@ -63,16 +75,26 @@ class Asking:
         self.catalog = head(self.cluster) if self.cluster else Catalog()
         sent = request.POST if request.method == "POST" else None
         self.form = self._form(sent)
+        # A link can fill in the form; nothing is sent before somebody sends it.
+        fresh = again is None and sent is None
+        self.filled, self.unused = self.form.fill_in(request.GET) if fresh else ([], [])
         self.answered = False
         self.partial = "preview" if "preview" in request.POST else "form"
 
     def _form(self, sent: Any) -> QuotaRequestForm:
-        initial = dict(asked(self.again)) if self.again else self.request.GET.dict()
+        initial = dict(asked(self.again)) if self.again else {}
         if self.again:
             initial["reason"] = self.again.reason
         return QuotaRequestForm(
             sent, catalog=self.catalog, tenant=self.tenant.slug, initial=initial
         )
+
+    @cached_property
+    def tried(self) -> QuotaRequestForm | None:
+        """Return the form whose numbers are worked out: the one sent, or the one filled in."""
+        if self.form.is_bound:
+            return self.form
+        return self._form(self.form.as_sent()) if self.filled else None
 
     def _chosen(self) -> Cluster | None:
         wanted = self.request.GET.get("cluster", "")
@@ -89,8 +111,11 @@ class Asking:
 
         It has to be asked before problems are put beside fields: those take their values away.
         """
-        readable = self.form.is_valid() or not set(self.form.errors) - {"reason", "__all__"}
-        return self.form.proposal() if readable else None
+        form = self.tried
+        if form is None:
+            return None
+        readable = form.is_valid() or not set(form.errors) - {"reason", "__all__"}
+        return form.proposal() if readable else None
 
     def submit(self) -> Request:
         """Store the request."""
@@ -130,8 +155,19 @@ class Asking:
             "form": self.form, "rows": self._rows(), "again": self.again,
             "form_key": self.request.POST.get("form_key") or new_key(),
             "preview": preview, "ages": oldest(ages),
+            "filled": self.filled, "unused": self.unused, "job": self._job(),
             "reason_problems": [sentence_of(row) for row in self.again.problems] if self.again else [],
         }  # fmt: skip
+
+    def _job(self) -> Workload | None:
+        """Return the job for which a link has filled in the form, if this person may see it."""
+        namespace, _slash, name = self.request.GET.get("job", "").partition("/")
+        if not name or self.cluster is None:
+            return None
+        try:
+            return own.job(own.sight(person(self.request)), namespace, name, self.cluster.slug)
+        except Http404:
+            return None
 
     def _rows(self) -> list[Shown]:
         now = {
@@ -149,7 +185,7 @@ class Asking:
 
     def _preview(self) -> dict[str, Any] | None:
         """Work out what the catalog would become and which fields of which objects change."""
-        if self.request.method != "POST":
+        if self.tried is None:
             return None
         proposal = self.proposal
         if proposal is None:

@@ -6,7 +6,9 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from django.core.exceptions import ValidationError
 from django.forms import BoundField
+from django.http import QueryDict
 from django.utils.translation import gettext_lazy as _
 
 from kube.catalog import CPU, MEMORY, Catalog, FlavorSpec, QueueSpec, QuotaSpec
@@ -94,6 +96,30 @@ class QuotaRequestForm(StrictForm):
         """Show a limit that is not set as its word, not as an empty field."""
         value = super().get_initial_for_field(field, field_name)
         return field.prepare_value(value) if isinstance(field, LimitField) else value
+
+    def fill_in(self, query: QueryDict) -> tuple[list[str], list[str]]:
+        """Start with the values of a link instead of today's, as far as they could be sent.
+
+        Returns the names of the fields that were filled in, and of those whose value nobody
+        could send: these keep today's value. A name that is no field here is passed over.
+        """
+        filled, refused = [], []
+        for name in filter(self.fields.__contains__, query):
+            try:
+                [text] = query.getlist(name)
+                self.initial[name] = self.fields[name].clean(text)
+            except (ValidationError, ValueError):
+                refused.append(name)
+            else:
+                filled.append(name)
+        return filled, refused
+
+    def as_sent(self) -> dict[str, str]:
+        """Return what a browser would send if nobody changed anything."""
+        values = {
+            name: self.get_initial_for_field(field, name) for name, field in self.fields.items()
+        }
+        return {name: "" if value is None else str(value) for name, value in values.items()}
 
     @property
     def rows(self) -> list[Row]:

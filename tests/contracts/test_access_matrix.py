@@ -84,7 +84,7 @@ class World:
         for number in range(3):
             Workload.objects.create(
                 cluster=cluster, uid=f"{letter}-{number}", namespace=tenant.slug, name=f"job-{words}-{number}",
-                job_kind="Job", job_name=f"{words}-{number}", entry="main", queue=f"{tenant.slug}-train",
+                job_kind="Job", job_name=f"{words}-{number}" if number else f"job-of-{letter}", entry="main", queue=f"{tenant.slug}-train",
                 devices=8, state=("running", "waiting", "waiting")[number], stage="quota", position=number or None,
                 created_at=timezone.now(), resource_version="1", observed_at=timezone.now(),
             )  # fmt: skip

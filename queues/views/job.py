@@ -1,0 +1,33 @@
+"""Why one job is where it is: the sentence, the way it has to go, and what would help."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_safe
+
+from portal.web.pages import page
+from queues import access as own
+from queues import reading
+from queues.views import meters
+from queues.views.answers import generation
+
+
+@require_safe
+@login_required
+def job(request: HttpRequest, cluster: str, namespace: str, name: str) -> HttpResponse:
+    """Show one job; of another tenant's there is no page, as of one that does not exist."""
+    seen = own.sight(request.user)
+    row = own.job(seen, namespace, name, cluster)
+    why = reading.why(seen, row)
+    context: dict[str, Any] = {
+        "why": why, "job": row, "queue": why.facts.queue, "ages": why.facts.ages,
+        "meters": [meters.meter(each, each.room) for each in why.lines if each.room],
+        "crumbs": [{"label": _("My jobs"), "url": reverse("jobs")}],
+    }  # fmt: skip
+    stamp = generation(why.stamp, ages=why.facts.ages)
+    return page(request, "queues/job.html", context, partial="now", seen=stamp)
