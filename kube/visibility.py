@@ -1,8 +1,9 @@
 """Who waits in a queue, in which order: Kueue's visibility API, asked with care.
 
-Only the list of a whole ClusterQueue is read: the list of a LocalQueue of Kueue 0.17.0 shows
-other namespaces' jobs, and its numbers count all namespaces. Positions count from 0 here;
-people count from 1.
+Only the list of a whole ClusterQueue is read: the list of a LocalQueue of Kueue 0.17.0 and
+0.17.1 shows other namespaces' jobs, and up to 0.19.1 the numbers in an entry count all
+namespaces together. So both are worked out here, from namespace and name. Positions count from
+0 here; people count from 1.
 """
 
 from __future__ import annotations
@@ -18,8 +19,12 @@ from kube.kinds import safe_name
 
 GROUP: Final = "visibility.kueue.x-k8s.io"
 VERSION: Final = "v1beta2"
-#: The most that one request may ask: larger and negative limits can stop a Kueue of 0.17.
+#: Served by every release that has the API; for a cluster that does not serve the other.
+OLD_VERSION: Final = "v1beta1"
+#: The most that one request may ask below 0.17.8: larger and negative limits can stop Kueue.
 PAGE: Final = 1000
+#: The same from 0.17.8 on, which cuts a limit itself. Each request sorts the whole queue anew.
+LONG_PAGE: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,30 +47,47 @@ class Pending:
     items: tuple[Waiting, ...]
     complete: bool = True
 
+    @property
+    def names(self) -> list[tuple[str, str]]:
+        """Return the workloads as (namespace, name), in order."""
+        return [(item.namespace, item.name) for item in self.items]
 
-def pending(client: ClusterClient, cluster_queue: str, *, limit: int = PAGE) -> Pending:
+
+def pending(
+    client: ClusterClient,
+    cluster_queue: str,
+    *,
+    limit: int = PAGE,
+    page_size: int | None = None,
+    version: str = VERSION,
+) -> Pending:
     """Return up to ``limit`` workloads that wait in a ClusterQueue, first come first.
 
-    Raises ``NotFound`` when Kueue does not know the queue and ``NotVisible`` when there is
-    nobody to ask.
+    ``page_size`` is ``PAGE``, or ``LONG_PAGE`` for a Kueue that is known to bear it. Raises
+    ``NotFound`` when Kueue does not know the queue and ``NotVisible`` when there is nobody to
+    ask: without ``retry`` the cluster does not serve the API in this version.
     """
     found: list[dict[str, Any]] = []
     complete = True
     while len(found) < limit:
-        wanted = min(PAGE, limit - len(found))
-        page = _page(client, cluster_queue, wanted, len(found))
+        wanted = min(page_size or PAGE, limit - len(found))
+        page = _page(client, cluster_queue, wanted, len(found), version)
         found.extend(page)
         if len(page) < wanted:
             break
     else:
         complete = False
-    return Pending(cluster_queue, tuple(_positions(found)), complete)
+    try:
+        return Pending(cluster_queue, tuple(_positions(found)), complete)
+    except (AttributeError, TypeError, ValueError):
+        message = "the list of pending workloads cannot be read"
+        raise errors.Protocol(message) from None
 
 
 def _page(
-    client: ClusterClient, cluster_queue: str, limit: int, offset: int
+    client: ClusterClient, cluster_queue: str, limit: int, offset: int, version: str
 ) -> list[dict[str, Any]]:
-    path = f"/apis/{GROUP}/{VERSION}/clusterqueues/{safe_name(cluster_queue)}/pendingworkloads"
+    path = f"/apis/{GROUP}/{version}/clusterqueues/{safe_name(cluster_queue)}/pendingworkloads"
     try:
         answer = client.raw(path, (("limit", str(limit)), ("offset", str(offset))))
     except errors.KindMissing as error:
@@ -77,7 +99,7 @@ def _page(
             message, status=error.status, retry_after=error.retry_after
         ) from None
     items = answer.get("items")
-    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+    return items if isinstance(items, list) else []
 
 
 def _positions(found: list[dict[str, Any]]) -> Iterator[Waiting]:

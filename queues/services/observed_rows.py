@@ -16,6 +16,7 @@ from tenants.models import Cluster
 
 ObjectKey = tuple[str, str, str]  # kind, namespace, name
 ObjectRow = tuple[str, str, dict[str, Any], bool | None]  # uid, version, body, in_sync
+QUEUE = WORKLOAD_FIELDS.index("queue")
 
 
 class Written:
@@ -26,6 +27,7 @@ class Written:
         self.cluster = cluster
         self.objects: dict[ObjectKey, tuple[str, str, bool | None]] = {}
         self.workloads: dict[str, tuple[Any, ...]] = {}
+        self._touched: set[str] = set()
 
     def load(self) -> None:
         """Read the rows that an earlier observer left, so that equal ones are not written again."""
@@ -75,12 +77,19 @@ class Written:
     ) -> None:
         for key in lost:
             self.objects.pop(key, None)
-        for uid in ended:
-            self.workloads.pop(uid, None)
+        for uid in (*ended, *fresh):
+            if (before := self.workloads.pop(uid, None)) is not None:
+                self._touched.add(before[QUEUE])
+        self._touched |= {row["queue"] for row in fresh.values()}
         for key, (uid, version, _, in_sync) in changed.items():
             self.objects[key] = (uid, version, in_sync)
         for uid, row in fresh.items():
             self.workloads[uid] = tuple(row.values())
+
+    def take_touched(self) -> set[str]:
+        """Return, once, the queues into which or out of which a workload changed or moved."""
+        touched, self._touched = self._touched, set()
+        return touched
 
     def _delete(self, lost: list[ObjectKey], ended: list[str]) -> None:
         if lost:
@@ -125,20 +134,6 @@ class Written:
             update_fields=[*WORKLOAD_FIELDS, "observed_at"],
             batch_size=500,
         )
-
-
-def set_positions(cluster: Cluster, queue: str, positions: Mapping[tuple[str, str], int]) -> int:
-    """Store the positions (from 1) of a queue's waiting workloads; return the rows changed."""
-    now = timezone.now()
-    rows = Workload.objects.filter(cluster=cluster, queue=queue)
-    changed = []
-    for row in rows.only("namespace", "name", "position", "positioned_at"):
-        position = positions.get((row.namespace, row.name))
-        if position != row.position:
-            row.position, row.positioned_at = position, now
-            changed.append(row)
-    Workload.objects.bulk_update(changed, ["position", "positioned_at"], batch_size=500)
-    return len(changed)
 
 
 def listed(cluster: Cluster, kind: str, version: str) -> None:

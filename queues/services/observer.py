@@ -198,6 +198,7 @@ class Observer:
             thread.start()
         while not self.stop.is_set():
             self._turn()
+        self.positions.close()
 
     def _follow(self, kind: str) -> None:
         for event in follow(self.client, KIND[kind], stop=self.stop):
@@ -217,6 +218,7 @@ class Observer:
                 self._note(event)
             self._write()
             self._beat()
+            self.positions.mark(self.written.take_touched())
             self.positions.refresh()
         except (OperationalError, InterfaceError) as error:
             # The database went away. What is known stays dirty and is written when it is back.
@@ -289,9 +291,10 @@ class Observer:
             item = self.known.objects[kind][key]
             known = self.known
             entries = () if known.entry_of(item) else known.entries_beside(item)
-            row = workload_row(item, known.entry_of(item), known.queue_of(item), entries)
+            row = workload_row(
+                item, known.entry_of(item), known.queue_of(item), entries, self.positions.settings
+            )
             result[item["metadata"]["uid"]] = row
-            self.positions.mark({row["queue"]})
         return result
 
     def _sweep(self) -> None:

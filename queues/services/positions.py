@@ -1,53 +1,226 @@
-"""Positions of waiting workloads, asked from Kueue's visibility API a queue at a time."""
+"""Positions of pending workloads: own order for all of them, checked against Kueue's own list.
+
+The own order is worked out for every queue that changed. Kueue itself is asked only about
+queues that somebody looks at. Where its list differs twice in a row without a change between,
+Kueue is right: its order is written, the difference counted and logged, and from then on its
+list is waited for (a little) before the own order is written again. A list that is older than
+the last change of the queue says nothing and is dropped. What is written and when is in
+``docs/how/observation.md``.
+"""
 
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
 
 import structlog
+from django.db import transaction
+from django.utils import timezone
 
 from kube.client import ClusterClient
-from kube.errors import ClusterError
-from kube.visibility import PAGE, pending
-from queues.services.observed_rows import set_positions
+from kube.queue_order import Difference, compare, merged
+from kube.queue_settings import QueueSettings
+from kube.visibility import PAGE, Pending
+from queues.models import Link, QueueOrder, Workload
+from queues.services.kueue_lists import DEPTH, Answer, KueueLists
+from queues.services.looked import looked_at
+from queues.services.placing import Line, read, write
 from tenants.models import Cluster
 
 log = structlog.get_logger(__name__)
 
-INTERVAL = 1.0  # seconds between two questions about one queue, for each page of its list
-DEPTH = 10_000  # jobs of one queue whose places are told
-BACK_OFF = 15.0  # seconds of silence after an answer that was not a list
+PLACE_EVERY: Final = 0.2  # seconds between two orders of one queue, at least
+PLACE_SHARE: Final = 4.0  # a queue rests this many times as long as its order took
+ASK_EVERY: Final = 2.0  # seconds between two questions about one queue, for each page of its list
+AGAIN: Final = 1.0  # seconds until a first difference is looked at again
+FRESH: Final = 30.0  # seconds for which a comparison stands while nothing changes
+SLOW: Final = 2.0  # seconds that Kueue's list is waited for where it is known to differ
+LOOK_EVERY: Final = 1.0  # seconds between two looks at who looks
+SWEEP_EVERY: Final = 60.0  # seconds between two orders of all queues, whatever was marked
+BEYOND: Final = 50  # workloads asked for beyond those that are known
+
+
+@dataclass(slots=True)
+class Watched:
+    """What is remembered about one queue; times are of the monotonic clock."""
+
+    changes: int = 0
+    changed_at: float = 0.0
+    place_after: float = 0.0
+    ask_after: float = 0.0
+    asked_of: int = -1
+    checked_of: int = -1
+    checked_at: float = 0.0
+    pending: int = 0
+    doubted: bool = False
+    differs: bool = False
+    told: Difference = field(default_factory=Difference)
+
+
+def settings_of(cluster: Cluster) -> QueueSettings:
+    """Return how the cluster's Kueue is set up, as the last look at it has seen."""
+    link = Link.objects.filter(cluster=cluster).only("capabilities").first()
+    seen = link.capabilities if link else {}
+    return QueueSettings.read(
+        version=str(seen.get("kueue_version") or ""),
+        gates=str(seen.get("feature_gates") or ""),
+        configuration=str(seen.get("configuration") or ""),
+    )
 
 
 class Positions:
-    """Knows which queues changed and asks about them, each at most once per interval."""
+    """Keeps the positions of one cluster. ``mark`` what changed, ``refresh`` often."""
 
     def __init__(self, cluster: Cluster, client: ClusterClient) -> None:
-        """Start with nothing to ask."""
+        """Start with nothing to do; the settings of Kueue are read now and kept."""
         self.cluster = cluster
-        self.client = client
+        self.settings = settings_of(cluster)
+        self.lists = KueueLists(client, long_lists=self.settings.long_lists)
         self.dirty: set[str] = set()
-        self._not_before: dict[str, float] = {}
+        self.looked: frozenset[str] = frozenset()
+        self._watched: dict[str, Watched] = {}
+        self._look_after = self._sweep_after = 0.0
 
     def mark(self, queues: set[str]) -> None:
         """Note queues whose order may have changed."""
-        self.dirty |= queues - {""}
+        now = time.monotonic()
+        for queue in queues - {""}:
+            watched = self._watch(queue)
+            watched.changes += 1
+            if queue not in self.dirty:
+                watched.changed_at = now
+                self.dirty.add(queue)
 
     def refresh(self) -> None:
-        """Ask about the queues that are due; what fails is asked again later."""
+        """Put what is due in order, take Kueue's answers and ask anew. Waits for no cluster."""
         now = time.monotonic()
-        due = sorted(q for q in self.dirty if self._not_before.get(q, 0.0) <= now)
-        for queue in due:
-            self.dirty.discard(queue)
-            self._not_before[queue] = now + self._ask(queue)
+        if now >= self._sweep_after:
+            self._sweep_after = now + SWEEP_EVERY
+            self._sweep()
+        for answer in self.lists.answers(now):
+            self._take(answer, now)
+        self._place(now)
+        if now >= self._look_after:
+            self._look_after = now + LOOK_EVERY
+            self.looked = looked_at(self.cluster.pk)
+        self._ask(now)
 
-    def _ask(self, queue: str) -> float:
-        try:
-            answer = pending(self.client, queue, limit=DEPTH)
-        except ClusterError as error:
-            log.warning("positions_unknown", queue=queue, code=error.code)
-            self.dirty.add(queue)
-            return max(BACK_OFF, error.retry_after or 0.0)
-        places = {(i.namespace, i.name): i.position + 1 for i in answer.items}
-        set_positions(self.cluster, queue, places)
-        return INTERVAL * (1 + len(answer.items) // PAGE)
+    def close(self) -> None:
+        """Stop asking."""
+        self.lists.close()
+
+    def _watch(self, queue: str) -> Watched:
+        return self._watched.setdefault(queue, Watched())
+
+    # -- own order -------------------------------------------------------------------------
+
+    def _sweep(self) -> None:
+        """Look at every queue with pending workloads: a missed mark must not last."""
+        waiting = Workload.objects.filter(cluster=self.cluster, state="waiting", turn__gt="")
+        here = set(waiting.order_by().values_list("queue", flat=True).distinct())
+        orders = QueueOrder.objects.filter(cluster=self.cluster, pending__gt=0)
+        # Where Kueue's list is followed, the own order is no correction.
+        followed = {queue for queue in self.looked if self._watch(queue).differs}
+        self.dirty |= (here | set(orders.values_list("queue", flat=True))) - followed - {""}
+
+    def _place(self, now: float) -> None:
+        due = [queue for queue in self.dirty if self._due(queue, now)]
+        if not due:
+            return
+        with transaction.atomic():
+            lines = read(self.cluster, due, self.settings)
+            for line in lines.values():
+                line.order.source = QueueOrder.Source.OWN
+            placed = [(line, line.own(self.settings)) for line in lines.values()]
+            write(placed, timezone.now())
+        self.dirty.difference_update(due)
+        self._rest(lines, now)
+
+    def _due(self, queue: str, now: float) -> bool:
+        watched = self._watch(queue)
+        if now < watched.place_after:
+            return False
+        if watched.differs and queue in self.looked and now >= self.lists.quiet_until:
+            return now - watched.changed_at >= SLOW
+        return True
+
+    def _rest(self, lines: dict[str, Line], began: float) -> None:
+        now = time.monotonic()
+        rows = sum(len(line.rows) for line in lines.values()) or 1
+        for queue, line in lines.items():
+            watched = self._watch(queue)
+            watched.pending = len(line.tickets)
+            cost = (now - began) * len(line.rows) / rows
+            watched.place_after = now + max(PLACE_EVERY, PLACE_SHARE * cost)
+
+    # -- Kueue's own list ------------------------------------------------------------------
+
+    def _ask(self, now: float) -> None:
+        for queue in sorted(self.looked):
+            watched = self._watch(queue)
+            settled = watched.checked_of == watched.changes and not watched.doubted
+            if now < watched.ask_after or (settled and now - watched.checked_at < FRESH):
+                continue
+            if self.lists.ask(queue, max(PAGE, watched.pending + BEYOND), now):
+                watched.asked_of = watched.changes
+                pages = 1 + min(watched.pending, DEPTH) // self.lists.page_size
+                watched.ask_after = now + ASK_EVERY * pages
+
+    def _take(self, answer: Answer, now: float) -> None:
+        watched = self._watch(answer.queue)
+        orders = QueueOrder.objects.filter(cluster=self.cluster, queue=answer.queue)
+        if answer.found is None:
+            orders.exclude(trouble=answer.trouble).update(trouble=answer.trouble)
+            if answer.trouble == QueueOrder.Trouble.UNKNOWN_QUEUE:
+                watched.ask_after = now + FRESH
+            return
+        with transaction.atomic():
+            line = read(self.cluster, [answer.queue], self.settings)[answer.queue]
+            self._compare(line, answer.found, watched, now)
+
+    def _compare(self, line: Line, found: Pending, watched: Watched, now: float) -> None:
+        own = line.own(self.settings)
+        difference = compare(
+            [line.name_of[ticket.uid] for ticket in own], found.names, complete=found.complete
+        )
+        if difference and not watched.differs:
+            if watched.asked_of != watched.changes:
+                return
+            if not watched.doubted:
+                watched.doubted, watched.ask_after = True, now + AGAIN
+                return
+        watched.differs, watched.doubted = bool(difference), False
+        watched.checked_of, watched.checked_at = watched.asked_of, now
+        watched.pending = len(line.tickets)
+        at = timezone.now()
+        _count(line.order, difference, at)
+        line.order.source = QueueOrder.Source.OWN
+        if difference:
+            # What a complete list leaves out does not wait, whatever its object says.
+            own = merged([] if found.complete else own, found.names, line.names)
+            line.order.source = QueueOrder.Source.KUEUE
+        if difference != watched.told:
+            _tell(line, difference)
+        watched.told = difference
+        write([(line, own)], at)
+        if watched.asked_of == watched.changes:
+            self.dirty.discard(line.order.queue)
+
+
+def _count(order: QueueOrder, difference: Difference, at: datetime) -> None:
+    order.trouble = ""
+    order.checked_at = at
+    order.differing = difference.workloads
+    order.checks += 1
+    order.differed += bool(difference)
+
+
+def _tell(line: Line, difference: Difference) -> None:
+    say = log.warning if difference else log.info
+    say(
+        "positions_differ" if difference else "positions_agree", queue=line.order.queue, pending=len(line.tickets),
+        moved=difference.moved, missing=difference.missing, unknown=difference.unknown,
+        by_use=line.order.by_use,
+    )  # fmt: skip

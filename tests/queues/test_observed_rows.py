@@ -61,18 +61,16 @@ def test_deletes_what_is_gone_and_only_that(lab):
     assert list(Workload.objects.values_list("uid", flat=True)) == ["uid-job-b"]
 
 
-def test_positions_follow_and_are_taken_away(lab):
+def test_the_queues_are_named_that_a_workload_came_to_or_left(lab):
     written = observed_rows.Written(lab.cluster)
-    rows = job_row("job-a") | job_row("job-b")
-    for row in rows.values():
-        row["queue"] = "nlp-train"
-    write(written, workloads=rows)
-    places = {("nlp", "job-a"): 1, ("nlp", "job-b"): 2}
-    assert observed_rows.set_positions(lab.cluster, "nlp-train", places) == 2
-    assert observed_rows.set_positions(lab.cluster, "nlp-train", places) == 0
-    assert observed_rows.set_positions(lab.cluster, "nlp-train", {("nlp", "job-b"): 1}) == 2
-    found = dict(Workload.objects.values_list("name", "position"))
-    assert found == {"job-a": None, "job-b": 1}
+    ((uid, row),) = job_row("job-a").items()
+    write(written, workloads={uid: row | {"queue": "nlp-train"}})
+    assert written.take_touched() == {"nlp-train"}
+    assert written.take_touched() == set()
+    write(written, workloads={uid: row | {"queue": "cv-train"}})
+    assert written.take_touched() == {"nlp-train", "cv-train"}
+    write(written, gone_workloads=[uid])
+    assert written.take_touched() == {"cv-train"}
 
 
 def test_the_first_loss_keeps_its_time_until_the_line_is_back(lab):
