@@ -59,18 +59,25 @@ def size_of(query: QueryDict, default: int = SIZE) -> int:
 
 
 def keyset(
-    rows: QuerySet[M], query: QueryDict, allowed: Mapping[str, tuple[str, ...]], size: int = SIZE
+    rows: QuerySet[M],
+    query: QueryDict,
+    allowed: Mapping[str, tuple[str, ...]],
+    size: int = SIZE,
+    *,
+    name: str = "",
 ) -> Rows[M]:
     """Cut one page out of `rows`, as `?sort=`, `?after=`, `?before=` and `?size=` say.
 
     `allowed` maps the name of each sort to its fields ("-" for descending). The fields must
     not be null; annotate with Coalesce where they are. What cannot be read gives page one.
+    A list with a `name`, such as "running-", shares its page with others: its cursors are
+    `?running-after=` and `?running-before=`.
     """
     sort = sort_of(query, allowed)
     size = size_of(query, size)
     fields = with_key(allowed[sort])
-    back = read_cursor(query.get("before", ""), sort, len(fields))
-    start = None if back else read_cursor(query.get("after", ""), sort, len(fields))
+    back = read_cursor(query.get(f"{name}before", ""), sort, len(fields))
+    start = None if back else read_cursor(query.get(f"{name}after", ""), sort, len(fields))
     order = reverse(fields) if back else fields
     try:
         page = list(begin(rows.order_by(*order), order, back or start)[: size + 1])

@@ -140,3 +140,14 @@ def test_an_empty_list_has_one_empty_page():
     page = show(User.objects.all())
 
     assert (len(page), page.after, page.before) == (0, "", "")
+
+
+def test_lists_of_one_page_have_cursors_of_their_own(people):
+    query = QueryDict(mutable=True)
+    query["b-after"] = lists.keyset(people, query, ALLOWED, size=5).after
+
+    assert list(lists.keyset(people, query, ALLOWED, size=5)) == list(show(people))
+    second = lists.keyset(people, query, ALLOWED, size=5, name="b-")
+    assert list(second) == list(show(people, after=query["b-after"]))
+    query["b-before"] = second.before
+    assert list(lists.keyset(people, query, ALLOWED, size=5, name="b-")) == list(show(people))

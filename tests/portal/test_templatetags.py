@@ -369,6 +369,14 @@ class TestLists:
     def test_a_head_works_without_a_request(self):
         assert 'href="?sort=name"' in draw("{% sort_th 'name' 'Job' %}")
 
+    def test_a_pager_of_two_keeps_the_place_of_the_other(self):
+        class Rows(list):
+            before, after = "", "k3"
+
+        html = self.list_page('{% pager rows "b-" %}', "/?after=k1&b-before=old", rows=Rows("ab"))
+
+        assert 'href="?after=k1&amp;b-after=k3"' in html
+
     def test_the_pager_keeps_the_filter_and_moves_the_key(self):
         class Rows(list):
             before, after, total = "", "k=", 48

@@ -313,15 +313,18 @@ def sort_th(context: Context, key: str, label: str, css: str = "", param: str = 
 
 
 @register.inclusion_tag("parts/pager.html", takes_context=True)
-def pager(context: Context, page: Any) -> dict[str, Any]:
-    """Earlier and later rows by key; `page` has before, after (keys or empty) and shown, total."""
+def pager(context: Context, page: Any, name: str = "") -> dict[str, Any]:
+    """Earlier and later rows by key; `page` has before, after (keys or empty) and shown, total.
+
+    `name` is that of a list that shares its page with others, see `keyset`.
+    """
     before, after = getattr(page, "before", ""), getattr(page, "after", "")
-    keys = ("before", "after", "page")
-    return {
-        "page": page,
-        "before_url": _with_query(context, keys, before=str(before)) if before else "",
-        "after_url": _with_query(context, keys, after=str(after)) if after else "",
-    }
+    keys = (f"{name}before", f"{name}after", "page")
+
+    def to(side: str, key: object) -> str:
+        return _with_query(context, keys, **{f"{name}{side}": str(key)}) if key else ""
+
+    return {"page": page, "before_url": to("before", before), "after_url": to("after", after)}
 
 
 # --- forms --------------------------------------------------------------------------------------
