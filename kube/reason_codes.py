@@ -81,6 +81,7 @@ request limit_range            owner   never  The job asks for more or less than
 request resources_invalid      owner   never  What the job asks for cannot be used as written.
 request resource_claims        owner   never  The job asks for devices by claims, which this Kueue does not count.
 request device_class_unmapped  admin   never  The device class of a claim has no place in Kueue's configuration.
+request no_matching_flavor     owner   never  No flavor fits what the job asks for; the text does not say why.
 
 order   not_looked_at          kueue          The scheduler has not looked at it yet.
 order   behind_head            own_queue      The queue is StrictFIFO and the job at its head waits.
@@ -147,6 +148,7 @@ pods    image                  owner          The image cannot be fetched.
 pods    unschedulable          nodes          No machine takes the pods, for a cause that has no name here.
 pods    pods_lack_room         nodes          The machines that match have no room.
 pods    pods_match_no_node     owner          No machine matches the selector of the pods.
+pods    pods_nodes_closed      admin          The machines that match take no new pods at the moment.
 pods    pods_untolerated_taint owner          The machines have a taint that the pods do not tolerate.
 pods    pods_wait_for_volume   owner          A volume of the pods is missing or cannot be reached.
 pods    pod_gated              kueue          Kueue still holds the pods.
@@ -176,7 +178,7 @@ CODES: Final[Mapping[str, Code]] = MappingProxyType(dict(_codes()))
 def reason(code: str, **facts: Any) -> Reason:
     """Make a reason from its code; ``facts`` are fields of :class:`kube.reasons.Reason`."""
     known = CODES[code]
-    given = {
+    given: dict[str, Any] = {
         "never": known.never, "freed_by": known.freed_by, "oscillating": known.oscillating,
     } | facts  # fmt: skip
     return Reason(stage=known.stage, code=code, **given)

@@ -1,48 +1,18 @@
-"""A workload as explain reads it: its conditions, its queues, its pods, and the result."""
+"""A Workload as the rules read it: parsed once, typed, and never a surprise."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from enum import StrEnum
-from typing import Any, Final
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from typing import Final
 
-from kube.pending_texts import Reason, Stage
+from kube.lenient import Object, items, mapping, moment, text, whole
+from kube.pod_requests import PodSet, pod_sets
 
-Object = Mapping[str, Any]
-
-
-class State(StrEnum):
-    """What a workload does at the moment."""
-
-    WAITING = "waiting"
-    STARTING = "starting"
-    RUNNING = "running"
-    STOPPING = "stopping"
-    FINISHED = "finished"
-    DEACTIVATED = "deactivated"
-    GONE = "gone"
-
-
-@dataclass(frozen=True, slots=True)
-class Explanation:
-    """The state of a workload and its first reason; ``raw`` is the cluster's own text.
-
-    ``never``: as things are set up, waiting alone will not help. ``reasons`` holds all reasons,
-    the deciding one first. ``raw`` may name other tenants' workloads and paths.
-    """
-
-    state: State
-    stage: Stage | None
-    code: str
-    params: Mapping[str, str] = field(default_factory=dict)
-    raw: str = ""
-    since: datetime | None = None
-    never: bool = False
-    preempted: bool = False
-    preempting: bool = False
-    reasons: tuple[Reason, ...] = ()
+#: On the second Workload of a job that grows: the one that it will replace.
+REPLACES: Final = "kueue.x-k8s.io/workload-slice-replacement-for"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,84 +39,158 @@ NO_CONDITION: Final = Condition()
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
-    """Everything that the rules look at."""
+class Check:
+    """One admission check of one workload."""
 
-    workload: Object
-    local_queue: Object | None
-    cluster_queue: Object | None
-    pods: tuple[Object, ...] | None
+    name: str
+    state: str
+    message: str = ""
+    since: datetime | None = None
+    again_after: int = 0  # seconds
+    retries: int = 0
+
+
+@dataclass(frozen=True)
+class WorkloadFacts:
+    """What a Workload says about itself; conditions that no longer hold are history."""
+
+    body: Object
     conditions: Mapping[str, Condition]
 
+    @classmethod
+    def read(cls, workload: Object) -> WorkloadFacts:
+        """Read a Workload; anything that is no object reads as an empty one."""
+        body = mapping(workload)
+        return cls(body, read_conditions(body))
+
     def condition(self, name: str) -> Condition:
-        """Return a condition of the workload, an empty one if it is not there."""
+        """Return a condition, an empty one if it is not there."""
         return self.conditions.get(name, NO_CONDITION)
 
     @property
-    def status(self) -> Object:
-        """Return the workload's status."""
-        found: Object = self.workload.get("status") or {}
-        return found
+    def name(self) -> str:
+        """Return the name of the Workload."""
+        return text(self.body, "metadata", "name")
 
     @property
-    def reserved(self) -> bool:
-        """Return whether the workload holds quota now."""
-        return self.condition("QuotaReserved").true
+    def namespace(self) -> str:
+        """Return the namespace of the Workload."""
+        return text(self.body, "metadata", "namespace")
+
+    @property
+    def uid(self) -> str:
+        """Return the uid of the Workload."""
+        return text(self.body, "metadata", "uid")
+
+    @property
+    def queue_name(self) -> str:
+        """Return the name of the LocalQueue that it names."""
+        return text(self.body, "spec", "queueName")
+
+    @property
+    def created(self) -> datetime | None:
+        """Return when it came."""
+        return moment(text(self.body, "metadata", "creationTimestamp"))
+
+    @property
+    def deleted(self) -> datetime | None:
+        """Return since when it is being deleted."""
+        return moment(text(self.body, "metadata", "deletionTimestamp"))
 
     @property
     def deactivated(self) -> bool:
-        """Return whether somebody, or Kueue, has switched the workload off."""
-        return (self.workload.get("spec") or {}).get("active") is False
+        """Return whether somebody, or Kueue, has switched it off."""
+        return mapping(self.body, "spec").get("active") is False
+
+    @property
+    def reserved(self) -> bool:
+        """Return whether it holds quota now."""
+        return self.condition("QuotaReserved").true
+
+    @property
+    def orphaned(self) -> bool:
+        """Return whether no job owns it: then nothing will ever end it."""
+        return not items(self.body, "metadata", "ownerReferences")
+
+    @property
+    def grows_from(self) -> str:
+        """Return the Workload that this one will replace when its job has grown."""
+        return text(self.body, "metadata", "annotations", REPLACES)
+
+    @property
+    def unhealthy_nodes(self) -> tuple[str, ...]:
+        """Return the machines under it that are not well."""
+        found = items(self.body, "status", "unhealthyNodes")
+        return tuple(sorted(text(each, "name") for each in found))
+
+    @property
+    def requeue_at(self) -> str:
+        """Return until when Kueue will not look at it again, as text."""
+        return text(self.body, "status", "requeueState", "requeueAt")
+
+    @property
+    def requeue_count(self) -> int:
+        """Return how often it was put back after a failed try."""
+        return whole(mapping(self.body, "status", "requeueState").get("count"))
+
+    @property
+    def delayed_topology(self) -> bool:
+        """Return whether its machines are chosen only after its checks."""
+        assignments = items(self.body, "status", "admission", "podSetAssignments")
+        return any(text(each, "delayedTopologyRequest") == "Pending" for each in assignments)
+
+    @cached_property
+    def checks(self) -> tuple[Check, ...]:
+        """Return its admission checks, by name."""
+        found = (_check(each) for each in items(self.body, "status", "admissionChecks"))
+        return tuple(sorted(found, key=lambda check: (check.name, check.state)))
+
+    @cached_property
+    def pod_sets(self) -> tuple[PodSet, ...]:
+        """Return what it asks for, by pod set."""
+        return pod_sets(self.body)
+
+    @property
+    def places(self) -> int | None:
+        """Return how many pods were admitted, ``None`` without an admission."""
+        assignments = items(self.body, "status", "admission", "podSetAssignments")
+        return sum(whole(each.get("count"), 1) for each in assignments) if assignments else None
+
+    @property
+    def preempted(self) -> bool:
+        """Return whether it lost its place to another and has not got one again."""
+        evicted = self.condition("Evicted")
+        return self.condition("Preempted").true or (evicted.true and evicted.reason == "Preempted")
+
+
+def _check(found: Object) -> Check:
+    return Check(
+        name=text(found, "name"),
+        state=text(found, "state"),
+        message=text(found, "message"),
+        since=moment(text(found, "lastTransitionTime")),
+        again_after=whole(found.get("requeueAfterSeconds")),
+        retries=whole(found.get("retryCount")),
+    )
 
 
 def read_conditions(item: Object) -> dict[str, Condition]:
     """Return an object's conditions by type; their order in the list means nothing."""
-    status = item.get("status") or {}
     return {
-        str(each.get("type")): Condition(
-            status=str(each.get("status", "")),
-            reason=str(each.get("reason", "")),
-            message=str(each.get("message", "")),
-            since=read_time(each.get("lastTransitionTime")),
+        text(each, "type"): Condition(
+            status=text(each, "status"),
+            reason=text(each, "reason"),
+            message=text(each, "message"),
+            since=moment(text(each, "lastTransitionTime")),
         )
-        for each in status.get("conditions") or ()
-        if isinstance(each, Mapping)
+        for each in items(item, "status", "conditions")
     }
 
 
-def read_time(text: object) -> datetime | None:
-    """Return a Kubernetes time, or ``None`` for anything else."""
-    try:
-        return datetime.fromisoformat(str(text)).astimezone(UTC) if text else None
-    except ValueError:
-        return None
+#: Read a Kubernetes time; anything else gives ``None``.
+read_time = moment
 
-
-def created(facts: Facts) -> datetime | None:
-    """Return when the workload came."""
-    return read_time(facts.workload.get("metadata", {}).get("creationTimestamp"))
-
-
-def requeue_at(facts: Facts) -> str:
-    """Return until when Kueue will not look at the workload again, as text."""
-    return str((facts.status.get("requeueState") or {}).get("requeueAt") or "")
-
-
-def preempted(facts: Facts) -> bool:
-    """Return whether the workload has lost its place to another and has not got it back."""
-    evicted = facts.condition("Evicted")
-    return facts.condition("Preempted").true or (evicted.true and evicted.reason == "Preempted")
-
-
-def preempted_params(facts: Facts) -> dict[str, str]:
-    """Return why the workload lost its place, as one word."""
-    why = facts.condition("Preempted")
-    return {"preempted_because": _WHY.get(why.reason, "unknown")} if why.true else {}
-
-
-_WHY: Final = {
-    "InClusterQueue": "priority",
-    "InCohortReclamation": "reclaimed",
-    "InCohortFairSharing": "fair_sharing",
-    "InCohortReclaimWhileBorrowing": "reclaimed_while_borrowing",
-}
+__all__ = [
+    "NO_CONDITION", "REPLACES", "Check", "Condition", "Object", "WorkloadFacts",
+    "read_conditions", "read_time",
+]  # fmt: skip

@@ -17,6 +17,11 @@ Texts = tuple[str | Promise, ...]
 RUNNING: Final[Mapping[str, Texts]] = {
     "running": (_("Runs on {holds}."), _("Runs.")),
     "orphaned": (_("Holds its place, but no job owns it any more. It must be removed by hand."),),
+    "outside_queues": (_("Runs outside all queues: no quota counts its devices."),),
+    "may_be_reclaimed": (
+        _("Runs on borrowed quota: up to {at_risk} of {flavor} may be taken back."),
+        _("Runs on borrowed quota, which other queues may take back."),
+    ),
     "node_unhealthy": (
         _("Runs, but a machine is not well: {nodes}."),
         _("Runs, but a machine is not well."),
@@ -24,11 +29,29 @@ RUNNING: Final[Mapping[str, Texts]] = {
     "pods_recovering": (_("Ran, and waits for one of its pods to come back."),),
     "pods_starting": (_("Has its place; the pods are being started."),),
     "no_pods_yet": (_("Has its place; its pods were not made yet."),),
+    "pods_refused": (
+        _("Has its place, but the cluster refuses to make its pods ({text})."),
+        _("Has its place, but the cluster refuses to make its pods."),
+    ),
+    "pods_not_ready": (
+        _("{waiting} of {pods} pods run and do not say that they are ready."),
+        _("Its pods run and do not say that they are ready."),
+    ),
+    "pods_failed": (
+        _("{waiting} of {pods} pods failed ({cause}) and are being replaced."),
+        _("{waiting} of {pods} pods failed and are being replaced."),
+        _("Some of its pods failed and are being replaced."),
+    ),
     "container_starting": (
         _("The containers start: {waiting} of {pods} pods are not ready."),
         _("The containers start."),
     ),
+    "container_config": (
+        _("{waiting} of {pods} pods lack something that they need to start ({text})."),
+        _("Pods lack a secret, a config map or a command that they need to start."),
+    ),
     "container_waiting": (
+        _("{waiting} of {pods} pods stop by themselves ({cause}) and are started again."),
         _("{waiting} of {pods} pods wait to be started again after a fault."),
         _("Pods wait to be started again after a fault."),
     ),
@@ -40,9 +63,43 @@ RUNNING: Final[Mapping[str, Texts]] = {
         _("Has its quota, but no machine takes {waiting} of {pods} pods."),
         _("Has its quota, but no machine takes the pods."),
     ),
+    "pods_lack_room": (
+        _(
+            "Has its quota, but the machines that match have too little {resource} left for {waiting} of {pods} pods."
+        ),
+        _(
+            "Has its quota, but the machines that match have no room left for {waiting} of {pods} pods."
+        ),
+        _("Has its quota, but the machines that match have no room left."),
+    ),
+    "pods_match_no_node": (
+        _("Has its quota, but none of {nodes} machines matches the node selector of its pods."),
+        _("Has its quota, but no machine matches the node selector of its pods."),
+    ),
+    "pods_nodes_closed": (_("Has its quota, but the machines that match are closed or not well."),),
+    "pods_untolerated_taint": (
+        _(
+            "Has its quota, but the machines carry the taint {taint}, which its pods do not tolerate."
+        ),
+        _("Has its quota, but the machines carry a taint that its pods do not tolerate."),
+    ),
+    "pods_wait_for_volume": (
+        _("{waiting} of {pods} pods wait for a volume that is missing or cannot be reached."),
+        _("Its pods wait for a volume that is missing or cannot be reached."),
+    ),
     "pod_gated": (
         _("{waiting} of {pods} pods are held back until a machine is chosen."),
         _("The pods are held back until a machine is chosen."),
+    ),
+    "pod_gated_elsewhere": (
+        _("{waiting} of {pods} pods are held back by {gates}."),
+        _("The pods are held back by something outside Kueue."),
+    ),
+    "pods_still_stopping": (
+        _(
+            "{waiting} of its old pods are still on their machines and hold their devices until they have stopped."
+        ),
+        _("Its old pods are still on their machines."),
     ),
 }
 
@@ -128,6 +185,44 @@ ROUTING: Final[Mapping[str, Texts]] = {
         _("The departments above the queue {queue} form a circle."),
         _("The departments above its queue form a circle."),
     ),
+    "queue_remote_invalid": (
+        _("The checks of the queue {queue} that send jobs to other clusters do not fit together."),
+        _("The checks of its queue that send jobs to other clusters do not fit together."),
+    ),
+    "selector_invalid": (_("The queue cannot read which namespaces it takes jobs from."),),
+    "no_queue_label": (_("Names no queue, so that nobody looks at it."),),
+    "framework_off": (
+        _("Kueue does not look at jobs of the kind {kind} in this cluster."),
+        _("Kueue does not look at jobs of this kind in this cluster."),
+    ),
+    "namespace_excluded": (_("Kueue does not look at jobs in this namespace."),),
+    "nested_owner": (
+        _("Belongs to {owner}, which waits for both."),
+        _("Belongs to another job, which waits for both."),
+    ),
+    "nesting_too_deep": (_("Belongs to a job of a job of a job, deeper than Kueue follows."),),
+    "priority_class_missing": (
+        _("Names the priority {priority_class}, which does not exist."),
+        _("Names a priority that does not exist."),
+    ),
+    "priority_class_breaks_kueue": (
+        _(
+            "The priority {priority_class} holds a number that is too large and stops Kueue for everybody."
+        ),
+        _(
+            "A priority of the cluster holds a number that is too large and stops Kueue for everybody."
+        ),
+    ),
+    "prebuilt_missing": (
+        _("Names the Workload {workload}, which does not exist."),
+        _("Names a Workload that does not exist."),
+    ),
+    "pod_group_incomplete": (_("Some pods of its group are missing: it waits for all of them."),),
+    "compose_failed": (
+        _("Kueue cannot use the job as it is written ({text})."),
+        _("Kueue cannot use the job as it is written."),
+    ),
+    "workload_not_made": (_("Kueue has not taken the job in, and does not say why."),),
     "flavor_missing": (
         _("The flavor {flavor} does not exist in the cluster."),
         _("A flavor of its queue does not exist in the cluster."),
@@ -161,6 +256,13 @@ REQUEST: Final[Mapping[str, Texts]] = {
     ),
     "resources_invalid": (_("What it asks for cannot be read as written."),),
     "resource_claims": (_("Asks for devices by claims, which this cluster does not support."),),
+    "device_class_unmapped": (
+        _(
+            "Asks for devices of the class {device_class}, of which Kueue does not know what they count as."
+        ),
+        _("Asks for a class of devices of which Kueue does not know what they count as."),
+    ),
+    "no_matching_flavor": (_("No flavor of its queue fits what it asks for."),),
 }
 
 QUOTA: Final[Mapping[str, Texts]] = {
@@ -177,6 +279,17 @@ QUOTA: Final[Mapping[str, Texts]] = {
         _("Asks for {asked}, but its queue can never have more than {capacity} at once."),
         _("Asks for more than its queue can ever have at once."),
     ),
+    "max_borrowing": (
+        _(
+            "Asks for {asked}: with all that it may borrow, its queue can never have more than {capacity} at once."
+        ),
+        _("Asks for more than quota and borrowing limit of its queue together."),
+    ),
+    "max_cohort": (
+        _("Asks for {asked}: all that its department can give its queue is {capacity}."),
+        _("Asks for more than all that its department can give its queue."),
+    ),
+    "growth_waits": (_("The job runs at its old size and waits to grow."),),
     "lost_the_race": (_("Another job took the free place first. It is looked at again soon."),),
     "overlapping_preemption": (
         _("Two jobs want the same place to be freed. It is looked at again soon."),
@@ -202,6 +315,29 @@ CHECK: Final[Mapping[str, Texts]] = {
         _("An admission check refused it."),
     ),
     "check_failed": (_("An admission check failed."),),
+    "check_not_active": (
+        _("The admission check {check} is out of order."),
+        _("An admission check is out of order."),
+    ),
+    "provisioning_eta": (
+        _("New machines are ordered and due at {eta}."),
+        _("New machines are ordered."),
+    ),
+    "provisioning_failed": (
+        _("New machines could not be had; the admission check {check} tries again."),
+        _("New machines could not be had; it is tried again."),
+    ),
+    "provisioning_refused": (_("The order for new machines cannot be written."),),
+    "remote_waits": (
+        _("The cluster {remote} has room for it and is about to start it."),
+        _("Another cluster has room for it and is about to start it."),
+    ),
+    "remote_lost": (_("The cluster that had taken it is lost; another is looked for."),),
+    "remote_evicted": (
+        _("The cluster {remote} stopped it; it is admitted anew."),
+        _("Another cluster stopped it; it is admitted anew."),
+    ),
+    "remote_unsupported": (_("A job of this kind cannot be sent to another cluster."),),
     "admission_pending": (_("Has its quota and is about to be admitted."),),
     "gated": (_("Is held back by {gates}."), _("Is held back on purpose.")),
     "gate_cleared": (_("Is free to go and waits for quota."),),
@@ -223,8 +359,16 @@ TOPOLOGY: Final[Mapping[str, Texts]] = {
         _("Asks for a kind of nearness that the topology does not know."),
     ),
     "topology_not_cached": (_("The cluster is still reading where its machines stand."),),
-    "topology_too_small": (
+    "topology_partly": (
         _("Only {fits} of {asked_parts} pods find a place near enough to each other."),
+        _("There is quota, but only some of its pods find a place near enough to each other."),
+    ),
+    "topology_no_nodes": (
+        _("No machine carries the label {level}, by which nearness is told."),
+        _("No machine carries the label by which nearness is told."),
+    ),
+    "topology_elastic": (_("A job that grows cannot ask for machines near each other."),),
+    "topology_too_small": (
         _("None of {asked_parts} pods finds a place near enough to the others."),
         _("There is quota, but no place where its pods are near enough to each other."),
     ),
@@ -242,6 +386,12 @@ ORDER: Final[Mapping[str, Texts]] = {
         _("Takes a break after a failed try, until {requeue_at}."),
         _("Takes a break after a failed try."),
     ),
+    "behind_head": (
+        _("{ahead} jobs are before it, and its queue takes them strictly in order."),
+        _("Its queue takes jobs strictly in order, and the one at the head waits."),
+    ),
+    "behind_preemptor": (_("A job of its queue goes first: others are being stopped for it."),),
+    "reopened": (_("Its queue was shut or missing and is open now. It is looked at again soon."),),
     "not_looked_at": (_("Was not looked at yet; it waits for its turn."),),
     "same_as_another": (
         _("Just like another job that waits; it is looked at when that one moves."),

@@ -18,7 +18,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from kube import pending_texts, quantity
+from kube import quantity
 from kube.catalog import CPU, MEMORY
 from portal.web.wording import gpus, moment, plain, visible
 from portal.web.wording import quantity as amount_in_words
@@ -33,6 +33,8 @@ Quotas = Mapping[tuple[int, str, str, str], tuple[int, int]]
 STOPPED: Final = frozenset(
     {"queue_stopped", "entry_stopped", "queue_drained", "entry_drained", "on_hold"}
 )
+#: Kueue is done with these, and what a person sees is a job that starts.
+STARTING: Final = frozenset({"container_starting", "pods_starting"})
 FAILED: Final = frozenset({"failed", "failed_to_start"})
 #: In these states nobody asks for the cluster's own words.
 QUIET: Final = frozenset({"running", "finished", "gone"})
@@ -175,6 +177,8 @@ def state_of(job: Workload) -> str:
         return _waiting(job)
     if job.state == "finished" and job.code in FAILED:
         return "failed"
+    if job.state == "running" and job.code in STARTING:
+        return "starting"
     return {"gone": "deleted", "stopping": "being_stopped"}.get(job.state, job.state)
 
 
@@ -228,26 +232,15 @@ def _other_resource(job: Workload, params: Mapping[str, str]) -> bool:
 
 
 def deciding(job: Workload) -> dict[str, str]:
-    """Give the parameters to speak of: of several short resources, the devices come first.
-
-    Quota of CPU and memory is in proportion to devices, so Kueue, which goes by the alphabet,
-    names the CPUs of a job that waits for GPUs.
-    """
-    params = {str(key): str(value) for key, value in job.params.items()}
-    if job.code != "quota_short" or "/" in params.get("resource", "/"):
-        return params
-    for reason in pending_texts.read(job.raw).reasons:
-        same = reason.code == job.code and reason.params.get("flavor") == params.get("flavor")
-        if same and "/" in reason.params.get("resource", ""):
-            return params | reason.params
-    return params
+    """Give the parameters of the deciding reason as text."""
+    return {str(key): str(value) for key, value in job.params.items()}
 
 
 def _values(job: Workload, given: Mapping[str, str], viewer: Viewer) -> dict[str, Any]:
     params = {key: visible(value) for key, value in given.items()}
     flavor, resource = params.get("flavor", ""), params.get("resource", "")
     values: dict[str, Any] = {key: cleaned(value, viewer) for key, value in params.items()}
-    values["asked_parts"] = params.get("asked", "")
+    values["asked_parts"] = params.get("parts") or params.get("asked", "")
     values["asked"] = size(job, flavor)
     values["raw"] = cleaned(job.raw, viewer)
     values["missing"] = in_units(params.get("missing", ""), resource)
@@ -255,7 +248,8 @@ def _values(job: Workload, given: Mapping[str, str], viewer: Viewer) -> dict[str
     values["resource"] = _resource(resource)
     for name in ("preempted_because", "why"):
         values[name] = BECAUSE.get(params.get(name, ""), "")
-    values["requeue_at"] = _time(params.get("requeue_at", ""))
+    for name in ("requeue_at", "eta", "deadline"):
+        values[name] = _time(params.get(name, ""))
     values["holds"] = holds(job)
     quota = viewer.quotas.get((job.cluster_id, job.queue, flavor, resource))
     if quota is not None:

@@ -139,7 +139,7 @@ def pod(phase, *, gates=(), scheduled=None, waiting=None):
     [
         ([], "starting", "no_pods_yet"),
         ([pod("Running"), pod("Succeeded")], "running", "running"),
-        ([pod("Running"), pod("Pending")], "starting", "container_starting"),
+        ([pod("Running"), pod("Pending")], "running", "container_starting"),
         ([pod("Pending", scheduled="0/4 nodes")], "starting", "unschedulable"),
         ([pod("Pending", waiting="ImagePullBackOff")], "starting", "image"),
         ([pod("Pending", waiting="CrashLoopBackOff")], "starting", "container_waiting"),
@@ -172,6 +172,18 @@ def test_flavors_are_alternatives_but_pod_sets_are_all_needed():
     assert found.code == "max_capacity"
     assert found.params["pod_set"] == "b"
     assert [reason.code for reason in found.reasons] == ["max_capacity", "quota_short"]
+
+
+def test_devices_come_before_cpu():
+    text = (
+        "couldn't assign flavors to pod set main: insufficient unused quota for cpu in flavor a100, "
+        "24 more needed, insufficient unused quota for nvidia.com/gpu in flavor a100, 3 more needed"
+    )
+    found = explain(waiting(text))
+    assert [(each.resource, each.missing) for each in found.reasons] == [
+        ("nvidia.com/gpu", 3),
+        ("cpu", 24_000),
+    ]
 
 
 def test_groups_of_resources_are_all_needed():

@@ -1,16 +1,14 @@
 """Reasons in words: a sentence for every code, numbers in it, and nothing of other tenants."""
 
-import ast
 import re
 from datetime import UTC, datetime
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kube import explain, explain_routing, pending_texts, pod_facts
+from kube.reason_codes import CODES
 from portal.web.states import STATES
 from queues import reason_texts, sentences
 from queues.models import Workload
@@ -36,34 +34,7 @@ def job(code: str = "quota_short", **more) -> Workload:
     return Workload(**(values | more))
 
 
-def codes() -> set[str]:
-    """Every code that the reading of a workload can give, from its source."""
-    place = {"Explanation": 2, "Reason": 1, "_routing": 1, "_check": 0, "_row": 1}
-    found: set[str] = set()
-    for module in (explain, explain_routing, pending_texts, pod_facts):
-        for node in ast.walk(ast.parse(Path(module.__file__).read_text())):
-            if isinstance(node, ast.Call):
-                name = ast.unparse(node.func)
-                given = [node.args[place[name]]] if len(node.args) > place.get(name, 99) else []
-                given += [each.value for each in node.keywords if each.arg == "code"]
-                found |= {
-                    leaf.value
-                    for each in given
-                    for leaf in ast.walk(each)
-                    if isinstance(leaf, ast.Constant) and isinstance(leaf.value, str)
-                }
-    tables = (explain._FINISHED, explain._DEACTIVATED, explain_routing._INACTIVE)
-    found |= {code for table in tables for code in table.values()}
-    found |= {code for _stage, code in explain._EVICTED.values()}
-    return found | set(pod_facts._ORDER) | {row.code for row in pending_texts.ROWS}
-
-
-def test_codes_are_found():
-    assert len(codes()) > 60
-    assert {"quota_short", "no_pods_yet", "cohort_cycle", "node_unhealthy"} <= codes()
-
-
-@pytest.mark.parametrize("code", sorted(codes() - {"RequeuingLimitExceeded", ""}))
+@pytest.mark.parametrize("code", sorted(CODES))
 @pytest.mark.parametrize("params", [FULL, {}], ids=["full", "bare"])
 def test_every_code_has_a_sentence(code, params):
     said = str(sentences.reason(job(code, params=params, raw="as it came")))
@@ -89,16 +60,6 @@ def test_quota_with_numbers():
         "Needs <b>8 \N{MULTIPLICATION SIGN} a100</b>: <b>24</b> of <b>24</b> in its queue are held, <b>8</b> more are needed."
     )
     assert "<b>8</b> more are needed" in sentences.reason(job(params=params))
-
-
-def test_devices_come_before_cpu():
-    raw = (
-        "couldn't assign flavors to pod set main: insufficient unused quota for cpu in flavor a100, "
-        "24 more needed, insufficient unused quota for nvidia.com/gpu in flavor a100, 3 more needed"
-    )
-    params = {"resource": "cpu", "flavor": "a100", "missing": "24"}
-
-    assert "<b>3</b> more are needed" in sentences.reason(job(params=params, raw=raw))
 
 
 def test_cpu_alone_is_said():
@@ -205,6 +166,7 @@ STATE_ROWS = [
     ({"state": "stopping"}, "being_stopped"),
     ({"state": "starting"}, "starting"),
     ({"state": "running"}, "running"),
+    ({"state": "running", "code": "container_starting"}, "starting"),
     ({"state": "deactivated"}, "deactivated"),
     ({"state": "finished", "code": "succeeded"}, "finished"),
     ({"state": "finished", "code": "failed"}, "failed"),
