@@ -74,6 +74,8 @@ class Workload(models.Model):
     stage = models.CharField(_("stage"), max_length=16, blank=True)
     code = models.CharField(_("reason"), max_length=48, blank=True)
     params = models.JSONField(default=dict)
+    #: Every reason, the deciding one first: what kube.reasons.Reason.known gives.
+    reasons = models.JSONField(_("reasons"), default=list)
     never = models.BooleanField(default=False)
     preempted = models.BooleanField(default=False)
     preempting = models.BooleanField(default=False)

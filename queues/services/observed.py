@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Unpack
 
 from kube.catalog import CPU, MEMORY
-from kube.explain import explain
+from kube.explain import Explanation, Related, explain
 from kube.quantity import canonical
 from kube.queue_order import stand
 from kube.queue_settings import QueueSettings
@@ -23,7 +23,7 @@ KINDS = (*OBJECT_KINDS, "Workload")
 # The fields of a Workload row that are compared before a write: equal rows are not written.
 WORKLOAD_FIELDS = (
     "namespace", "name", "job_kind", "job_name", "entry", "queue", "priority_class", "priority",
-    "devices", "held", "state", "stage", "code", "params", "never", "preempted", "preempting",
+    "devices", "held", "state", "stage", "code", "params", "reasons", "never", "preempted", "preempting",
     "raw", "since", "created_at", "resource_version", "queued_at", "turn", "boost",
 )  # fmt: skip
 
@@ -155,6 +155,15 @@ def _meant(code: str, entries: Iterable[str]) -> dict[str, str]:
     return {"entries": ", ".join(names)} if names else {}
 
 
+def reasons_of(reading: Explanation) -> list[dict[str, Any]]:
+    """Return all reasons as they are stored; the text that the row holds is not said again."""
+    rows = [reason.known() for reason in reading.reasons]
+    for row in rows:
+        if row.get("raw") == reading.raw:
+            del row["raw"]
+    return rows
+
+
 def workload_row(
     workload: Object,
     local_queue: Object | None,
@@ -168,7 +177,8 @@ def workload_row(
     ``settings`` are those of the cluster's Kueue that change the order of a queue.
     """
     meta, spec = workload["metadata"], workload.get("spec", {})
-    reading = explain(workload, local_queue=local_queue, cluster_queue=cluster_queue)
+    related["local_queue"], related["cluster_queue"] = local_queue, cluster_queue
+    reading = explain(workload, **related)
     admission = workload.get("status", {}).get("admission") or {}
     place = stand(workload, local_queue, cluster_queue, settings)
     kind, name = _job(workload)
@@ -188,6 +198,7 @@ def workload_row(
         "stage": str(reading.stage or ""),
         "code": reading.code or "",
         "params": dict(reading.params) | _meant(reading.code, entries),
+        "reasons": reasons_of(reading),
         "never": reading.never,
         "preempted": reading.preempted,
         "preempting": reading.preempting,
