@@ -23,8 +23,9 @@ KINDS = (*OBJECT_KINDS, "Workload")
 # The fields of a Workload row that are compared before a write: equal rows are not written.
 WORKLOAD_FIELDS = (
     "namespace", "name", "job_kind", "job_name", "entry", "queue", "priority_class", "priority",
-    "devices", "held", "state", "stage", "code", "params", "reasons", "never", "preempted", "preempting",
-    "raw", "since", "created_at", "resource_version", "queued_at", "turn", "boost",
+    "devices", "held", "state", "stage", "code", "params", "reasons", "never",
+    "preempted", "preempting", "raw", "since", "created_at", "resource_version",
+    "queued_at", "turn", "boost",
 )  # fmt: skip
 
 
@@ -170,11 +171,13 @@ def workload_row(
     cluster_queue: Object | None,
     entries: Iterable[str] = (),
     settings: QueueSettings = DEFAULT_SETTINGS,
+    **related: Unpack[Related],
 ) -> dict[str, Any]:
     """Return the columns of a Workload row (``WORKLOAD_FIELDS``).
 
     ``entries`` are the LocalQueues of its namespace: what a job may have meant that names none.
     ``settings`` are those of the cluster's Kueue that change the order of a queue.
+    ``related`` is whatever else is known, see :class:`kube.explain.Related`.
     """
     meta, spec = workload["metadata"], workload.get("spec", {})
     related["local_queue"], related["cluster_queue"] = local_queue, cluster_queue
