@@ -16,7 +16,7 @@ END
 $$
 """
 
-TOUCHED = "SELECT cluster_id, '{kind}'::text AS kind, {column} AS name FROM {rows}"
+TOUCHED = "SELECT DISTINCT cluster_id, '{kind}'::text AS kind, {column} AS name FROM {rows}"
 
 TRIGGER = """
 CREATE TRIGGER generation_{event} AFTER {event} ON {table} REFERENCING {tables}

@@ -91,6 +91,19 @@ def test_objects_move_by_kind(lab, numbers):
     assert numbers.moved() == {("objects", "Node")}
 
 
+def test_objects_of_one_kind_may_come_and_go_in_one_statement(lab, numbers):
+    for name in ("gpu-1", "gpu-2"):
+        seen.node(lab.cluster, name)
+    rows = list(ObservedObject.objects.all())
+    numbers.moved()
+
+    ObservedObject.objects.all().delete()
+    assert numbers.moved() == {("objects", "Node")}
+
+    ObservedObject.objects.bulk_create(rows)
+    assert numbers.moved() == {("objects", "Node")}
+
+
 def test_clusters_do_not_move_each_other(lab, numbers):
     other = type(lab.cluster).objects.create(slug="other", display_name="Other")
     seen.workload(other, "train-1")
