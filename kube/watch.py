@@ -1,9 +1,13 @@
 """Follow every change of one kind: a fresh list, then a watch, for as long as it takes.
 
-A consumer sees first ``Listed`` with everything there is, then ``Changed`` one by one. After
-anything that could have hidden a change (an expired position, a restored etcd, an error line)
-another ``Listed`` comes: what it does not hold is gone. A cut connection alone loses nothing,
-the watch goes on from the last position.
+A consumer sees ``Begun``, then ``Changes`` with everything there is, then ``Listed``: what it
+knew before and has not seen since ``Begun`` is gone. After that come ``Changes`` as they happen.
+After anything that could have hidden a change (an expired position, a restored etcd, an error
+line) it begins anew. A cut connection alone loses nothing, the watch goes on from the last
+position.
+
+A fresh list is streamed where the server can do that, and read in pages elsewhere; both are
+handed on in small parts, so that a large cluster never lies in memory as a whole.
 """
 
 from __future__ import annotations
@@ -11,49 +15,52 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Final
 
-import msgspec
-import orjson
-import urllib3
 from urllib3 import exceptions as http
 
 from kube import errors
 from kube.answers import Object
-from kube.classify import classify
 from kube.client import ClusterClient
 from kube.kinds import Kind
-from kube.transport import Request, explain_failure, pieces
+from kube.transport import Request, explain_failure
+from kube.wire import Change, Line, Mark, Reader, Source, batches
 
 #: The server sends a bookmark every minute; silence for longer is a dead connection.
 SILENCE: Final = 90.0
-MAX_LINE: Final = 16 * 1024 * 1024
 BACK_OFF: Final = (0.2, 30.0)
 #: How long the server should keep one watch; spread, so that not all end together.
 LIFE: Final = (240, 480)
+PAGE: Final = 500
+#: Objects that are handed on together, at most.
+PART: Final = 250
+#: Streamed lists that may break in a row before the pages are tried.
+CUTS: Final = 2
 
-ChangeType = Literal["ADDED", "MODIFIED", "DELETED"]
-_CHANGES: Final = ("ADDED", "MODIFIED", "DELETED")
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A fresh list begins; one that began before and has not ended is void."""
+
+    kind: Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Objects that came, changed or went (then with their last state), in their order."""
+
+    kind: Kind
+    items: list[Change]
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """Everything there is; whatever was known before and is not in it is gone."""
+    """The list is complete; what was not in it is gone."""
 
     kind: Kind
-    items: list[Object]
     resource_version: str
-
-
-@dataclass(frozen=True, slots=True)
-class Changed:
-    """One object came, changed or went (then ``object`` is its last state)."""
-
-    kind: Kind
-    type: ChangeType
-    object: Object
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,22 +80,12 @@ class Lost:
     since: float
 
 
-Event = Listed | Changed | Bookmark | Lost
-
-
-class _Line(msgspec.Struct):
-    """The frame of one line; the object inside is decoded only when it is wanted."""
-
-    type: str
-    object: msgspec.Raw
-
-
-_frame = msgspec.json.Decoder(_Line)
+Event = Begun | Changes | Listed | Bookmark | Lost
 
 
 def follow(
     client: ClusterClient,
-    kind: Kind,
+    source: Source,
     *,
     stop: threading.Event,
     namespace: str | None = None,
@@ -99,7 +96,7 @@ def follow(
     It always begins with a fresh list: a stored position could be older than the server keeps,
     or newer than a restored etcd, and the server would then send nothing, without an error.
     """
-    return _Follower(client, kind, stop, namespace, silence).run()
+    return _Follower(client, source, stop, namespace, silence).run()
 
 
 class _Follower:
@@ -108,17 +105,20 @@ class _Follower:
     def __init__(
         self,
         client: ClusterClient,
-        kind: Kind,
+        source: Source,
         stop: threading.Event,
         namespace: str | None,
         silence: float,
     ) -> None:
         """Know no position yet."""
-        self.client, self.kind, self.stop = client, kind, stop
-        self.path = kind.path(namespace=namespace)
-        self.namespace = namespace
+        self.client, self.source, self.stop = client, source, stop
+        self.kind = source.kind
+        self.path = self.kind.path(namespace=namespace)
+        self.reader = Reader(source)
         self.silence = silence
         self.position = ""
+        self.streams = True
+        self.cuts = 0
         self.failures = 0
         self.since: float | None = None
 
@@ -126,20 +126,21 @@ class _Follower:
         """Alternate between listing and watching."""
         while not self.stop.is_set():
             try:
-                if not self.position:
-                    yield self._list()
-                    self._well()
-                    continue
-                yield from self._watch()
+                yield from self._watch() if self.position else self._list()
                 self._well()
-            except errors.Gone:
-                self.position = ""
             except errors.ClusterError as error:
+                if isinstance(error, errors.Gone) and self.position:
+                    # Ordinary after a long pause: what is too old is read anew, at once.
+                    self.position = ""
+                    continue
                 if isinstance(error, errors.Protocol | errors.BadRequest):
                     self.position = ""
-                self.since = self.since or time.time()
-                yield Lost(self.kind, error, self.since)
+                yield self._lost(error)
                 self._wait(error)
+
+    def _lost(self, error: errors.ClusterError) -> Lost:
+        self.since = self.since or time.time()
+        return Lost(self.kind, error, self.since)
 
     def _well(self) -> None:
         self.failures = 0
@@ -153,25 +154,112 @@ class _Follower:
         pause = error.retry_after or random.uniform(longest / 2, longest)  # noqa: S311 - no secret
         self.stop.wait(pause)
 
-    def _list(self) -> Listed:
-        """Return a complete list. The seam for a streamed first list (``sendInitialEvents``)."""
-        items, version = self.client.list_all(self.kind.name, self.namespace)
+    # -- a fresh list ----------------------------------------------------------------------
+
+    def _list(self) -> Iterator[Event]:
+        """Yield everything there is, and go on watching where the list was streamed."""
+        yield Begun(self.kind)
+        if not self.streams or self.cuts >= CUTS:
+            self.cuts = 0
+            yield from self._pages()
+            return
+        try:
+            yield from self._stream_list()
+        except errors.ClusterError as error:
+            if self.position:
+                raise
+            if isinstance(error, errors.Refused | errors.BadRequest):
+                # The server knows the watch, but not the list inside it.
+                self.streams = False
+                return
+            self.cuts += 1
+            raise
+
+    def _stream_list(self) -> Iterator[Event]:
+        """Yield a list that comes as a watch: everything there is, a mark, and all that follows."""
+        query = (
+            ("watch", "true"),
+            ("allowWatchBookmarks", "true"),
+            ("sendInitialEvents", "true"),
+            ("resourceVersionMatch", "NotOlderThan"),
+        )
+        part: list[Change] = []
+        for line in self._lines(query):
+            if isinstance(line, Mark) and not self.position:
+                if not line.complete:
+                    # A server that does not know the question sends an ordinary watch.
+                    self.streams = False
+                    return
+                if part:
+                    yield Changes(self.kind, part)
+                    part = []
+                self.position, self.cuts = line.resource_version, 0
+                yield Listed(self.kind, self.position)
+                self._well()
+            elif self.position:
+                yield from self._tell(line)
+            else:
+                part += self.reader.kept(line) if isinstance(line, list) else []
+                if len(part) >= PART:
+                    yield Changes(self.kind, part)
+                    part = []
+        if not self.position:
+            message = "the streamed list ended before its mark"
+            raise errors.Unreachable(message)
+
+    def _pages(self) -> Iterator[Event]:
+        position = version = ""
+        while True:
+            query = (("limit", str(PAGE)), *((("continue", position),) if position else ()))
+            request = Request("GET", self.path, (*query, *self.source.selectors))
+            items, version, position = self.reader.page(self.client.transport.send(request).body)
+            for start in range(0, len(items), PART):
+                yield Changes(self.kind, [("ADDED", each) for each in items[start : start + PART]])
+            if not position or self.stop.is_set():
+                break
         if not version:
             message = "a list came without its resourceVersion"
             raise errors.Protocol(message)
-        self.position = version
-        return Listed(self.kind, items, version)
+        if not position:
+            self.position = version
+            yield Listed(self.kind, version)
+
+    # -- the watch -------------------------------------------------------------------------
 
     def _watch(self) -> Iterator[Event]:
         """Yield what one watch request brings; returns when the server ends it in order."""
-        response = self.client.transport.stream(self._request(), read=self.silence)
+        query = (
+            ("watch", "true"),
+            ("allowWatchBookmarks", "true"),
+            ("resourceVersion", self.position),
+        )
+        for line in self._lines(query):
+            yield from self._tell(line)
+
+    def _tell(self, line: Line) -> Iterator[Event]:
+        """Hand on what came; the position moves with it."""
+        if isinstance(line, Mark):
+            self.position = line.resource_version
+            yield Bookmark(self.kind, self.position)
+        else:
+            kept = self.reader.kept(line)
+            if kept:
+                yield Changes(self.kind, kept)
+            self.position = version_of(line[-1][1])
+        self._well()
+
+    def _lines(self, query: Iterable[tuple[str, str]]) -> Iterator[Line]:
+        """Yield what a watch sends: marks, and changes that came together as one list."""
+        life = random.randint(*LIFE)  # noqa: S311 - spreads load, no secret
+        asked = (*query, ("timeoutSeconds", str(life)), *self.source.selectors)
+        request = Request("GET", self.path, asked)
+        response = self.client.transport.stream(request, read=self.silence)
         try:
-            if self.since is not None:
+            if self.since is not None and self.position:
                 # The line is back, although a quiet cluster may say nothing for a minute.
-                yield Bookmark(self.kind, self.position)
-            for line in lines(response, self.stop):
-                yield from self._read(line)
-                self._well()
+                yield Mark(self.position)
+            for batch in batches(response, self.stop):
+                yield from self.reader.lines(batch)
         except (http.HTTPError, OSError) as error:
             _, reason = explain_failure(error)
             message = f"the watch was cut: {reason}"
@@ -179,46 +267,7 @@ class _Follower:
         finally:
             response.close()
 
-    def _request(self) -> Request:
-        life = random.randint(*LIFE)  # noqa: S311 - spreads load, no secret
-        query = (
-            ("watch", "true"),
-            ("allowWatchBookmarks", "true"),
-            ("resourceVersion", self.position),
-            ("timeoutSeconds", str(life)),
-        )
-        return Request("GET", self.path, query)
 
-    def _read(self, line: bytes) -> Iterator[Event]:
-        try:
-            frame = _frame.decode(line)
-            found: Any = orjson.loads(bytes(frame.object))
-            if frame.type == "ERROR":
-                raise classify(int(found.get("code") or 500), {}, bytes(frame.object))
-            version = str(found["metadata"]["resourceVersion"])
-        except (msgspec.DecodeError, orjson.JSONDecodeError, KeyError, TypeError, ValueError):
-            message = "a line of the watch is broken"
-            raise errors.Unreachable(message) from None
-        if frame.type == "BOOKMARK":
-            yield Bookmark(self.kind, version)
-        elif frame.type in _CHANGES:
-            yield Changed(self.kind, frame.type, found)  # type: ignore[arg-type]
-        else:
-            message = f"a watch line has an unknown type: {frame.type}"
-            raise errors.Protocol(message)
-        self.position = version
-
-
-def lines(response: urllib3.BaseHTTPResponse, stop: threading.Event) -> Iterator[bytes]:
-    """Yield the complete lines of an answer as they arrive; a cut last line is dropped."""
-    rest = bytearray()
-    for part in pieces(response):
-        if stop.is_set():
-            return
-        rest += part
-        *whole, tail = rest.split(b"\n")
-        yield from (bytes(line) for line in whole if line.strip())
-        rest = bytearray(tail)
-        if len(rest) > MAX_LINE:
-            message = "a line of the watch is too long"
-            raise errors.Protocol(message)
+def version_of(item: Object) -> str:
+    """Return the resourceVersion of an object."""
+    return str(item["metadata"]["resourceVersion"])

@@ -20,7 +20,8 @@ from kube import kinds as kube_kinds
 from kube.client import ClusterClient
 from kube.diff import diff
 from kube.render import render
-from kube.watch import Changed, Event, Listed, Lost, follow
+from kube.watch import Begun, Changes, Event, Listed, Lost, follow
+from kube.wire import Source
 from queues.services import observed_rows as rows
 from queues.services.observed import (
     KINDS,
@@ -64,26 +65,32 @@ class Known:
         self.dirty: set[tuple[str, Key]] = set()
         self.gone: dict[tuple[str, Key], str] = {}
         self.fresh: dict[str, str] = {}
+        self.seen: dict[str, set[Key]] = {}
 
     def absorb(self, event: Event) -> None:
         """Take one event in."""
         match event:
+            case Begun():
+                self.seen[event.kind.name] = set()
+            case Changes():
+                for change, item in event.items:
+                    self._take(event.kind.name, change, item)
             case Listed():
-                self._replace(str(event.kind.name), event.items, event.resource_version)
-            case Changed(type="DELETED"):
-                self._forget(event.kind.name, key_of(event.object))
-            case Changed():
-                self._learn(event.kind.name, trim(event.object))
+                self._sweep(event.kind.name, event.resource_version)
 
-    def _replace(self, kind: str, items: Iterable[Object], version: str) -> None:
-        before = self.objects[kind]
-        self.objects[kind] = {}
-        for item in items:
-            self._learn(kind, trim(item))
-        for key, item in before.items():
-            if key not in self.objects[kind]:
-                self.objects[kind][key] = item
-                self._forget(kind, key)
+    def _take(self, kind: str, change: str, item: Object) -> None:
+        if change == "DELETED":
+            self._forget(kind, key_of(item))
+            return
+        if kind in self.seen:
+            self.seen[kind].add(key_of(item))
+        self._learn(kind, trim(item))
+
+    def _sweep(self, kind: str, version: str) -> None:
+        """Forget what a complete list did not hold."""
+        seen = self.seen.pop(kind, set())
+        for key in [key for key in self.objects[kind] if key not in seen]:
+            self._forget(kind, key)
         self.fresh[kind] = version
 
     def _learn(self, kind: str, item: Object) -> None:
@@ -201,7 +208,7 @@ class Observer:
         self.positions.close()
 
     def _follow(self, kind: str) -> None:
-        for event in follow(self.client, KIND[kind], stop=self.stop):
+        for event in follow(self.client, Source(KIND[kind]), stop=self.stop):
             while not self.stop.is_set():
                 try:
                     self.inbox.put(event, timeout=1.0)

@@ -4,6 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kube import kinds
+from kube.watch import Begun, Changes, Listed
 from queues.services import observed
 from queues.services.observer import Known
 
@@ -179,58 +181,63 @@ def test_takes_a_node_as_ready_only_when_it_says_so(conditions, ready):
 # --- what is known ----------------------------------------------------------------------------
 
 
-def events():
-    from kube import kinds
-    from kube.watch import Changed, Listed
-
-    return kinds.WORKLOAD, Changed, Listed
+def told(kind, *items, change="ADDED"):
+    return Changes(kind, [(change, item) for item in items])
 
 
 def test_a_fresh_list_forgets_what_it_does_not_hold():
-    kind, _, listed = events()
     known = Known()
-    known.absorb(listed(kind, [workload("job-a"), workload("job-b")], "1"))
+    known.absorb(told(kinds.WORKLOAD, workload("job-a"), workload("job-b")))
     known.cut()
-    known.absorb(listed(kind, [workload("job-b")], "9"))
+    known.absorb(Begun(kinds.WORKLOAD))
+    known.absorb(told(kinds.WORKLOAD, workload("job-b")))
+    assert known.gone == {}
+    known.absorb(Listed(kinds.WORKLOAD, "9"))
     assert known.gone == {("Workload", ("nlp", "job-a")): "uid-job-a"}
     assert known.fresh == {"Workload": "9"}
 
 
-def test_a_name_that_comes_back_is_another_object():
-    kind, changed, _ = events()
+def test_a_list_that_breaks_off_forgets_nothing():
     known = Known()
-    known.absorb(changed(kind, "ADDED", workload("job-a")))
+    known.absorb(told(kinds.WORKLOAD, workload("job-a"), workload("job-b")))
+    known.absorb(Begun(kinds.WORKLOAD))
+    known.absorb(told(kinds.WORKLOAD, workload("job-b")))
+    known.absorb(Begun(kinds.WORKLOAD))
+    known.absorb(told(kinds.WORKLOAD, workload("job-a")))
+    known.absorb(Listed(kinds.WORKLOAD, "9"))
+    assert known.gone == {("Workload", ("nlp", "job-b")): "uid-job-b"}
+
+
+def test_a_name_that_comes_back_is_another_object():
+    known = Known()
+    known.absorb(told(kinds.WORKLOAD, workload("job-a")))
     known.cut()
     again = workload("job-a")
     again["metadata"]["uid"] = "uid-second"
-    known.absorb(changed(kind, "ADDED", again))
+    known.absorb(told(kinds.WORKLOAD, again))
     assert known.gone == {("Workload", ("nlp", "job-a")): "uid-job-a"}
     assert known.dirty == {("Workload", ("nlp", "job-a"))}
 
 
 def test_a_deleted_object_is_gone():
-    kind, changed, _ = events()
     known = Known()
-    known.absorb(changed(kind, "ADDED", workload("job-a")))
-    known.absorb(changed(kind, "DELETED", workload("job-a")))
+    known.absorb(told(kinds.WORKLOAD, workload("job-a")))
+    known.absorb(told(kinds.WORKLOAD, workload("job-a"), change="DELETED"))
     assert known.objects["Workload"] == {}
     assert known.dirty == set()
 
 
 def test_a_queue_that_changes_has_its_workloads_read_again():
-    from kube import kinds
-
-    kind, changed, _ = events()
     known = Known()
     entry = {
         "metadata": {"name": "nlp-gpu", "namespace": "nlp", "uid": "e", "resourceVersion": "1"},
         "spec": {"clusterQueue": "nlp-train"},
     }
     queue = {"metadata": {"name": "nlp-train", "uid": "q", "resourceVersion": "1"}}
-    known.absorb(changed(kinds.LOCAL_QUEUE, "ADDED", entry))
-    known.absorb(changed(kind, "ADDED", workload("job-a")))
+    known.absorb(told(kinds.LOCAL_QUEUE, entry))
+    known.absorb(told(kinds.WORKLOAD, workload("job-a")))
     known.cut()
-    known.absorb(changed(kinds.CLUSTER_QUEUE, "ADDED", queue))
+    known.absorb(told(kinds.CLUSTER_QUEUE, queue))
     known.spread()
     assert ("Workload", ("nlp", "job-a")) in known.dirty
 
@@ -258,16 +265,13 @@ def test_a_job_that_names_no_entry_is_shown_those_of_its_namespace():
 
 
 def test_a_job_that_names_no_entry_is_read_again_when_one_comes_beside_it():
-    from kube import kinds
-
-    kind, changed, _ = events()
     known = Known()
-    known.absorb(changed(kind, "ADDED", sent_astray()))
+    known.absorb(told(kinds.WORKLOAD, sent_astray()))
     known.cut()
-    known.absorb(changed(kinds.LOCAL_QUEUE, "ADDED", entry_named("x", "other")))
+    known.absorb(told(kinds.LOCAL_QUEUE, entry_named("x", "other")))
     known.spread()
     assert ("Workload", ("nlp", "job-a")) not in known.dirty
-    known.absorb(changed(kinds.LOCAL_QUEUE, "ADDED", entry_named("nlp-gpu")))
+    known.absorb(told(kinds.LOCAL_QUEUE, entry_named("nlp-gpu")))
     known.spread()
     assert ("Workload", ("nlp", "job-a")) in known.dirty
     assert known.entries_beside(sent_astray()) == ["nlp-gpu"]

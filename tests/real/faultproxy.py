@@ -26,6 +26,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from tests.real.proxy_tls import certificate, server_context
 
+INITIAL_END = b'"k8s.io/initial-events-end":"true"'
 HOP = ("connection", "keep-alive", "transfer-encoding", "content-length", "te", "upgrade", "host")
 
 
@@ -61,6 +62,7 @@ class Rule:
     path: re.Pattern[str] | None = None
     dry_run: bool | None = None
     watch: bool | None = None
+    fresh: bool | None = None
     nth: int = 1
     times: int | None = 1
     seen: int = 0
@@ -69,7 +71,7 @@ class Rule:
         """Count a matching request and return whether it is to be broken."""
         if self.verb not in (None, exchange.verb) or self.dry_run not in (None, exchange.dry_run):
             return False
-        if self.watch not in (None, exchange.watch):
+        if self.watch not in (None, exchange.watch) or self.fresh not in (None, exchange.fresh):
             return False
         if self.path is not None and not self.path.search(exchange.path):
             return False
@@ -120,6 +122,11 @@ class Exchange:
     @property
     def watch(self) -> bool:
         return self.query.get("watch") in ("true", "1")
+
+    @property
+    def fresh(self) -> bool:
+        """Whether it asks for a list: in pages, or streamed as the beginning of a watch."""
+        return not self.watch or self.query.get("sendInitialEvents") == "true"
 
     def answer(self, status: int, body: bytes, **headers: str) -> None:
         """Answer in place of the real server."""
@@ -230,27 +237,42 @@ def slow(seconds: float, pieces: int = 10) -> Action:
     return Action("slow", True, run)
 
 
-def cut_watch(after: int, *, middle: bool = True) -> Action:
-    """Stream a watch, then cut it after some lines (in the middle of the next one)."""
+def cut_watch(after: int, *, middle: bool = True, listed: bool = True) -> Action:
+    """Stream a watch, then cut it after some lines (in the middle of the next one).
+
+    A list at its beginning passes whole and does not count, unless ``listed`` is false.
+    """
 
     def run(exchange: Exchange) -> None:
-        exchange.handler.stream(exchange, limit=after, middle=middle)
+        exchange.handler.stream(exchange, limit=after, middle=middle, listed=listed)
         exchange.cut()
 
     return Action("cut watch", True, run)
 
 
 def watch_line(line: bytes) -> Action:
-    """Answer a watch with one line of our own and end it in order."""
-    return Action("watch line", False, lambda exchange: exchange.answer(200, line + b"\n"))
+    """Answer a watch with one line of our own, after its list, and end it in order."""
+
+    def run(exchange: Exchange) -> None:
+        if not exchange.fresh:
+            exchange.answer(200, line + b"\n")
+            return
+        exchange.handler.stream(exchange, limit=0)
+        exchange.handler.chunk(line + b"\n")
+        exchange.handler.chunk(b"")
+
+    return Action("watch line", False, run)
 
 
 def silence(seconds: float) -> Action:
-    """Open a watch and send nothing."""
+    """Open a watch and send nothing, or nothing after its list."""
 
     def run(exchange: Exchange) -> None:
-        exchange.status = 200
-        exchange.handler.start(200, {"Content-Type": "application/json"}, None)
+        if exchange.fresh:
+            exchange.handler.stream(exchange, limit=0)
+        else:
+            exchange.status = 200
+            exchange.handler.start(200, {"Content-Type": "application/json"}, None)
         exchange.handler.proxy.closing.wait(seconds)
         exchange.cut()
 
@@ -290,18 +312,30 @@ class Handler(BaseHTTPRequestHandler):
         else:
             self.reply(*exchange.whole())
 
-    def stream(self, exchange: Exchange, *, limit: int | None = None, middle: bool = False) -> None:
-        """Pass a watch on, line by line as it comes."""
+    def stream(
+        self,
+        exchange: Exchange,
+        *,
+        limit: int | None = None,
+        middle: bool = False,
+        listed: bool = True,
+    ) -> None:
+        """Pass a watch on, line by line as it comes; its list does not count when it is whole."""
         connection, response = exchange.ask()
+        counts = not (exchange.fresh and listed)
         try:
             self.start(response.status, dict(response.getheaders()), None)
             while line := response.readline():
-                if limit is not None and exchange.lines >= limit:
+                if counts and limit is not None and exchange.lines >= limit:
                     if middle:
                         self.chunk(line[: len(line) // 2])
                     return
                 self.chunk(line)
-                exchange.lines += 1
+                exchange.lines += counts
+                if not counts and INITIAL_END in line:
+                    counts = True
+                    if limit == 0 and not middle:
+                        return
             self.chunk(b"")
         finally:
             connection.close()

@@ -6,11 +6,12 @@ import time
 
 import pytest
 
-from kube import errors
+from kube import errors, watch
 from kube.kinds import COHORT
 from kube.manifest import Ref
 from kube.rbac import Identity
-from kube.watch import Bookmark, Changed, Listed, Lost, follow
+from kube.watch import Begun, Bookmark, Changes, Listed, Lost, follow
+from kube.wire import Source
 from tests.real import faultproxy as fault
 from tests.real.objects import cohort
 
@@ -25,29 +26,41 @@ class Follower:
     """Collects events in a thread."""
 
     def __init__(self, client, **more):
+        self.waiting = []
         self.events = queue.Queue()
         self.stop = threading.Event()
         self.thread = threading.Thread(target=self._run, args=(client, more))
         self.thread.start()
 
     def _run(self, client, more):
-        for event in follow(client, COHORT, stop=self.stop, **more):
+        for event in follow(client, Source(COHORT), stop=self.stop, **more):
             self.events.put(event)
 
-    def next(self, kind, seconds=10.0):
+    def next(self, kind, *, seconds=10.0, over=(Bookmark,)):
         """Return the next event of one class; bookmarks may come at any time."""
         while True:
             event = self.events.get(timeout=seconds)
             if isinstance(event, kind):
                 return event
-            assert isinstance(event, Bookmark), event
+            assert isinstance(event, over), event
+
+    def list(self, over=(Bookmark,)):
+        """Return the names in the next complete list, and its event."""
+        found = set()
+        self.next(Begun, over=over)
+        while isinstance(event := self.next((Begun, Changes, Listed, Lost), over=over), Changes):
+            found |= {item["metadata"]["name"] for _, item in event.items}
+        assert isinstance(event, Listed), event
+        return found, event
 
     def change(self, kind_of_change, name):
         """Return the next change of one object; other tests' objects are passed over."""
         while True:
-            event = self.next(Changed)
-            if event.object["metadata"]["name"] == name and event.type == kind_of_change:
-                return event.object
+            while self.waiting:
+                change, item = self.waiting.pop(0)
+                if item["metadata"]["name"] == name and change == kind_of_change:
+                    return item
+            self.waiting = list(self.next(Changes).items)
 
     def close(self):
         self.stop.set()
@@ -68,10 +81,6 @@ def following():
         each.stop.set()
 
 
-def names(event):
-    return {item["metadata"]["name"] for item in event.items}
-
-
 def delete(admin, name):
     admin.delete(Ref("Cohort", "", name), uid=admin.get(Ref("Cohort", "", name))["metadata"]["uid"])
 
@@ -82,17 +91,97 @@ def touch(applier, name, weight):
     applier.apply(body, manager=MANAGER)
 
 
+def lists(proxy):
+    return [entry for entry in proxy.log if entry.query.get("sendInitialEvents") or paged(entry)]
+
+
+def paged(entry):
+    return "watch" not in entry.query
+
+
 def test_a_list_then_every_change(connect, admin, applier, following, proxy, name):
     applier.apply(cohort(name), manager=MANAGER)
     seen = following(connect(Identity.READER, through=proxy), silence=3.0)
-    first = seen.next(Listed)
-    assert name in names(first)
-    assert first.kind is COHORT
-    assert int(first.resource_version)
+    names, listed = seen.list()
+    assert name in names
+    assert listed.kind is COHORT
+    assert int(listed.resource_version)
     touch(applier, name, "2")
     assert seen.change("MODIFIED", name)["spec"]["fairSharing"]["weight"] == "2"
     delete(admin, name)
     seen.change("DELETED", name)
+    assert not any(map(paged, proxy.log))
+    seen.stop.set()
+
+
+@pytest.mark.fault
+@pytest.mark.parametrize(
+    "action",
+    [
+        fault.fail(422, "sendInitialEvents is forbidden for watch", "Invalid"),
+        fault.fail(400, "unknown parameter", "BadRequest"),
+        fault.watch_line(b'{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"1"}}}'),
+    ],
+    ids=["refused", "unknown", "ignored"],
+)
+def test_a_server_without_streamed_lists_is_read_in_pages(
+    connect, applier, following, proxy, name, action, monkeypatch
+):
+    monkeypatch.setattr(watch, "PAGE", 2)
+    monkeypatch.setattr(watch, "PART", 1)
+    for number in range(3):
+        applier.apply(cohort(f"{name}-{number}"), manager=MANAGER)
+    proxy.rules.add(watch=True, fresh=True, action=once_without_list(action), times=None)
+    seen = following(connect(Identity.READER, through=proxy), silence=3.0)
+    seen.next(Begun)
+    names, _ = seen.list()
+    assert names >= {f"{name}-{number}" for number in range(3)}
+    assert sum(map(paged, proxy.log)) >= 2
+    touch(applier, f"{name}-1", "2")
+    seen.change("MODIFIED", f"{name}-1")
+    seen.stop.set()
+
+
+def once_without_list(action):
+    """Let the action stand in for the whole answer, as an old server would give it."""
+
+    def run(exchange):
+        exchange.query["sendInitialEvents"] = "no"
+        action.run(exchange)
+
+    return fault.Action(action.name, False, run)
+
+
+@pytest.mark.fault
+def test_a_position_that_expires_between_pages_begins_the_list_anew(
+    connect, admin, applier, following, proxy, name, monkeypatch
+):
+    monkeypatch.setattr(watch, "PAGE", 1)
+    for number in range(3):
+        applier.apply(cohort(f"{name}-{number}"), manager=MANAGER)
+    proxy.rules.add(watch=True, fresh=True, action=fault.fail(422, "no", "Invalid"), times=None)
+    proxy.rules.add(watch=False, nth=2, action=fault.fail(410, "too old", "Expired"))
+    seen = following(connect(Identity.READER, through=proxy), silence=3.0)
+    seen.next(Begun)
+    names, _ = seen.list(over=(Bookmark, Lost, Begun, Changes))
+    assert names >= {f"{name}-{number}" for number in range(3)}
+    seen.stop.set()
+
+
+@pytest.mark.fault
+def test_a_streamed_list_that_breaks_is_begun_anew_and_then_read_in_pages(
+    connect, applier, following, proxy, name
+):
+    applier.apply(cohort(name), manager=MANAGER)
+    broken = fault.cut_watch(0, listed=False)
+    proxy.rules.add(watch=True, fresh=True, action=broken, times=2)
+    seen = following(connect(Identity.READER, through=proxy), silence=3.0)
+    for _ in range(2):
+        seen.next(Begun)
+        assert isinstance(seen.next((Lost, Listed)), Lost)
+    names, _ = seen.list()
+    assert name in names
+    assert sum(map(paged, proxy.log)) == 1
     seen.stop.set()
 
 
@@ -103,7 +192,7 @@ def test_a_watch_cut_in_the_middle_of_a_line_loses_nothing(
     applier.apply(cohort(name), manager=MANAGER)
     proxy.rules.add(watch=True, action=fault.cut_watch(1))
     seen = following(connect(Identity.READER, through=proxy), silence=3.0)
-    seen.next(Listed)
+    seen.list()
     touch(applier, name, "2")
     seen.change("MODIFIED", name)
     touch(applier, name, "3")
@@ -111,8 +200,7 @@ def test_a_watch_cut_in_the_middle_of_a_line_loses_nothing(
     assert isinstance(lost.error, errors.Unreachable)
     assert abs(lost.since - time.time()) < 5
     assert seen.change("MODIFIED", name)["spec"]["fairSharing"]["weight"] == "3"
-    lists = [entry for entry in proxy.log if "watch" not in entry.query]
-    assert len(lists) == 1
+    assert len(lists(proxy)) == 1
     seen.stop.set()
 
 
@@ -131,35 +219,19 @@ def test_an_expired_position_brings_a_fresh_list(
 ):
     """Also what was deleted meanwhile is seen: it is not in the new list."""
     applier.apply(cohort(name), manager=MANAGER)
-    proxy.rules.add(watch=True, action=action)
-    gone = threading.Event()
-
-    class Client:
-        """The client, held back between the first list and the watch."""
-
-        def __init__(self, client):
-            self.client, self.transport = client, client.transport
-
-        def list_all(self, *args):
-            found = self.client.list_all(*args)
-            if not gone.is_set():
-                delete(admin, name)
-                gone.set()
-            return found
-
-    seen = following(Client(connect(Identity.READER, through=proxy)), silence=3.0)
-    assert name in names(seen.next(Listed))
-    fresh = _next_list(seen)
-    assert name not in names(fresh)
+    proxy.rules.add(watch=True, fresh=True, action=fault.cut_watch(0))
+    held = proxy.rules.add(watch=True, fresh=False, action=fault.drop(), times=None)
+    seen = following(connect(Identity.READER, through=proxy), silence=3.0)
+    names, _ = seen.list()
+    assert name in names
+    touch(applier, name, "2")
+    seen.next(Lost)
+    delete(admin, name)
+    proxy.rules.add(watch=True, fresh=False, action=action)
+    held.times = 0
+    names, _ = seen.list(over=(Bookmark, Lost))
+    assert name not in names
     seen.stop.set()
-
-
-def _next_list(seen):
-    while True:
-        event = seen.events.get(timeout=10)
-        if isinstance(event, Listed):
-            return event
-        assert isinstance(event, Lost | Bookmark)
 
 
 @pytest.mark.fault
@@ -167,7 +239,7 @@ def test_silence_is_a_dead_connection(connect, applier, following, proxy, name):
     applier.apply(cohort(name), manager=MANAGER)
     proxy.rules.add(watch=True, action=fault.silence(30))
     seen = following(connect(Identity.READER, through=proxy), silence=1.0)
-    seen.next(Listed)
+    seen.list()
     touch(applier, name, "2")
     begun = time.monotonic()
     seen.next(Lost)
@@ -184,7 +256,7 @@ def test_a_broken_line_is_no_change(connect, applier, following, proxy, name, li
     applier.apply(cohort(name), manager=MANAGER)
     proxy.rules.add(watch=True, action=fault.watch_line(line))
     seen = following(connect(Identity.READER, through=proxy), silence=3.0)
-    seen.next(Listed)
+    seen.list()
     seen.next(Lost)
     touch(applier, name, "2")
     seen.change("MODIFIED", name)
@@ -195,9 +267,10 @@ def test_a_broken_line_is_no_change(connect, applier, following, proxy, name, li
 def test_failures_in_a_row_keep_their_beginning(connect, following, proxy):
     proxy.rules.add(verb="GET", action=fault.fail(503), times=2)
     seen = following(connect(Identity.READER, through=proxy), silence=3.0)
-    first, second = seen.next(Lost), seen.next(Lost)
+    first = seen.next(Lost, over=(Begun,))
+    second = seen.next(Lost, over=(Begun,))
     assert first.since == second.since
-    seen.next(Listed)
+    seen.list()
     seen.stop.set()
 
 
@@ -206,6 +279,6 @@ def test_a_missing_right_is_told_and_tried_again(connect, following, proxy):
     text = 'cohorts is forbidden: User "u" cannot list resource "cohorts" in API group "k"'
     proxy.rules.add(verb="GET", action=fault.fail(403, text, "Forbidden"))
     seen = following(connect(Identity.READER, through=proxy), silence=3.0)
-    assert isinstance(seen.next(Lost).error, errors.Forbidden)
-    seen.next(Listed)
+    assert isinstance(seen.next(Lost, over=(Begun,)).error, errors.Forbidden)
+    seen.list()
     seen.stop.set()
