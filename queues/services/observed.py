@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from typing import Any, Unpack
+from typing import Any
 
 from kube.catalog import CPU, MEMORY
 from kube.explain import Explanation, Related, explain
+from kube.explain_routing import ENTRIES_NAMED
 from kube.quantity import canonical
 from kube.queue_order import stand
 from kube.queue_settings import QueueSettings
 
 Object = dict[str, Any]
 
-ENTRIES_NAMED = 3
 DEFAULT_SETTINGS = QueueSettings()
 OBJECT_KINDS = ("ClusterQueue", "LocalQueue", "Cohort", "ResourceFlavor", "Node")
 KINDS = (*OBJECT_KINDS, "Workload")
@@ -171,7 +171,7 @@ def workload_row(
     cluster_queue: Object | None,
     entries: Iterable[str] = (),
     settings: QueueSettings = DEFAULT_SETTINGS,
-    **related: Unpack[Related],
+    related: Related | None = None,
 ) -> dict[str, Any]:
     """Return the columns of a Workload row (``WORKLOAD_FIELDS``).
 
@@ -180,8 +180,8 @@ def workload_row(
     ``related`` is whatever else is known, see :class:`kube.explain.Related`.
     """
     meta, spec = workload["metadata"], workload.get("spec", {})
-    related["local_queue"], related["cluster_queue"] = local_queue, cluster_queue
-    reading = explain(workload, **related)
+    known: Related = {**(related or {}), "local_queue": local_queue, "cluster_queue": cluster_queue}
+    reading = explain(workload, **known)
     admission = workload.get("status", {}).get("admission") or {}
     place = stand(workload, local_queue, cluster_queue, settings)
     kind, name = _job(workload)
