@@ -84,7 +84,9 @@ def fresh_keys() -> dict[str, str]:
     }
 
 
-def environment(place: Place, postgres: Postgres, redis: Redis, port: int) -> dict[str, str]:
+def environment(
+    place: Place, postgres: Postgres, redis: Redis, port: int, live: int
+) -> dict[str, str]:
     """Return what every process of the demo finds in its environment, the web process's share."""
     keys = place.keys()
     return {
@@ -100,6 +102,9 @@ def environment(place: Place, postgres: Postgres, redis: Redis, port: int) -> di
         "GPUPORTAL_REDIS_URL": redis.url,
         "GPUPORTAL_STATIC_ROOT": str(place.folder / "static"),
         "GPUPORTAL_DEMO_URL": f"http://127.0.0.1:{port}",
+        # No proxy joins the two here: pages listen on another port of the same host.
+        "GPUPORTAL_LIVE_URL": f":{live}/live",
+        "GPUPORTAL_TRUSTED_ORIGINS": f"http://127.0.0.1:{port},http://localhost:{port}",
     }
 
 
@@ -169,7 +174,9 @@ def celery(*arguments: str) -> list[str]:
     return [sys.executable, "-m", "celery", "-A", "portal", *arguments]
 
 
-def children(place: Place, env: dict[str, str], port: int) -> tuple[list[Child], list[Child]]:
+def children(
+    place: Place, env: dict[str, str], port: int, live: int
+) -> tuple[list[Child], list[Child]]:
     """Return the programs that run before the seeding, and those after it."""
     opener = {"GPUPORTAL_SEALING_PRIVATE_KEY": place.keys()["private"]}
     url = f"http://127.0.0.1:{port}"
@@ -181,6 +188,8 @@ def children(place: Place, env: dict[str, str], port: int) -> tuple[list[Child],
         "--workers", "2", "--threads", "4", "--worker-tmp-dir", str(place.folder),
         "--no-control-socket",
     ]  # fmt: skip
+    streams = [sys.executable, "-m", "portal.live", "--host", "127.0.0.1", "--port", str(live)]
+    hears = f"http://127.0.0.1:{live}/readyz"
     beat = celery("beat", "-s", str(place.folder / "beat-schedule"))
     observe = [sys.executable, MANAGE, "observe", "--cluster", "demo"]
     traffic = [sys.executable, "-m", "portal.demo.traffic", str(place.cluster)]
@@ -188,6 +197,7 @@ def children(place: Place, env: dict[str, str], port: int) -> tuple[list[Child],
         Child("worker", worker, env=env | opener, cwd=ROOT),
         Child("beat", beat, env=env, cwd=ROOT),
         Child("web", web, env=env, cwd=ROOT, ready=lambda: answers(f"{url}/readyz")),
+        Child("live", streams, env=env, cwd=ROOT, ready=lambda: answers(hears)),
     ]
     second = [
         Child("observer", observe, env=env | opener, cwd=ROOT),
@@ -201,12 +211,12 @@ def run(place: Place, port: int, *, once: bool) -> None:
     say = Steps()
     place.folder.mkdir(parents=True, exist_ok=True)
     place.folder.chmod(0o711)
-    port = free(port)
+    port, live = free(port), places.free_port()
     with Supervisor(place.logs, say) as supervisor, contextlib.ExitStack() as stack:
         say("starting Kubernetes and Kueue (the first time they are built, about 10 minutes)")
         plane = stack.enter_context(starting(place))
         postgres, redis = stack.enter_context(engines(place, say))
-        env = environment(place, postgres, redis, port)
+        env = environment(place, postgres, redis, port, live)
         say("preparing the database")
         manage(env | {"GPUPORTAL_DATABASE_OWNER_URL": postgres.owner_url}, "migrate", "-v", "0")
         manage(env, "collectstatic", "--noinput", "-v", "0")
@@ -216,7 +226,7 @@ def run(place: Place, port: int, *, once: bool) -> None:
         access.grant(cluster)
         access.write(cluster, place.folder / "access.json")
         stack.callback(supervisor.stop)
-        first, second = children(place, env, port)
+        first, second = children(place, env, port, live)
         for child in first:
             say(f"starting {child.name}")
             supervisor.start(child)

@@ -6,6 +6,7 @@ use. A secret may also be given as `NAME_FILE`, the path of a file that holds it
 
 import json
 import os
+import re
 from collections.abc import Collection
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
@@ -35,6 +36,15 @@ def text(name: str, default: str | None = None, *, choices: Collection[str] = ()
         raise ConfigError(message)
     if choices and value not in choices:
         message = f"{name} is {value!r}; it must be one of: {', '.join(sorted(choices))}."
+        raise ConfigError(message)
+    return value
+
+
+def matching(name: str, pattern: str, default: str) -> str:
+    """Return a string of one form."""
+    value = text(name, default)
+    if not re.fullmatch(pattern, value):
+        message = f"{name} is {value!r}, which is not of the form that docs/configuration.md shows."
         raise ConfigError(message)
     return value
 

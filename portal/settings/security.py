@@ -77,6 +77,16 @@ SECURE_REFERRER_POLICY = "same-origin"
 SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 
+# Where pages hear of news: a path of this site, which the proxy hands to the live process, or
+# ":PORT/PATH" of the same host where there is no proxy. Empty: pages only ask by themselves.
+LIVE_URL = env.matching("GPUPORTAL_LIVE_URL", r"(:\d{1,5})?/[A-Za-z0-9._/-]+|", "/live")
+_live_sources = [
+    f"{'https' if HTTPS else 'http'}://{host.replace('.', '*.', 1) if host[0] == '.' else host}"
+    f"{LIVE_URL.partition('/')[0]}"
+    for host in ALLOWED_HOSTS
+    if LIVE_URL.startswith(":") and not host.startswith("[")
+]
+
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": [NONE],
@@ -84,7 +94,7 @@ CONTENT_SECURITY_POLICY = {
         "style-src": [SELF],
         "img-src": [SELF, "data:"],
         "font-src": [SELF],
-        "connect-src": [SELF],
+        "connect-src": [SELF, *_live_sources],
         "form-action": [SELF],
         "base-uri": [NONE],
         "frame-ancestors": [NONE],

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.conf import settings
 from django.http import HttpRequest
+from django.http.request import split_domain_port
 from django.urls import NoReverseMatch, reverse
 from django.utils.functional import SimpleLazyObject, cached_property
 from django.utils.translation import gettext as _
@@ -162,6 +164,15 @@ def _name(cluster: Cluster) -> str:
     return cluster.display_name or cluster.slug
 
 
+def live_url(request: HttpRequest) -> str:
+    """Return where pages hear of news; a port alone means the host that the visitor uses."""
+    url = settings.LIVE_URL
+    if not url.startswith(":"):
+        return url
+    host, _port = split_domain_port(request.get_host())
+    return f"{request.scheme}://{host}{url}"
+
+
 def frame(request: HttpRequest) -> dict[str, Any]:
     """Give the frame's parts to every template of a signed-in person."""
     user = getattr(request, "user", None)
@@ -169,6 +180,7 @@ def frame(request: HttpRequest) -> dict[str, Any]:
         return {}
     parts = Frame(request)
     return {
+        "live_url": live_url(request),
         "nav": SimpleLazyObject(parts.nav),
         "switches": SimpleLazyObject(parts.switches),
         "freshness": SimpleLazyObject(parts.freshness),

@@ -28,7 +28,7 @@ KEY = "sealing_private_key"
 
 def test_has_every_process():
     assert set(SERVICES) == {
-        "postgres", "redis", "migrate", "web", "worker", "beat", "observer",
+        "postgres", "redis", "migrate", "web", "live", "worker", "beat", "observer",
     }  # fmt: skip
 
 
@@ -76,13 +76,14 @@ def test_the_database_is_not_reachable_from_outside():
     for name in ("postgres", "redis"):
         assert SERVICES[name]["networks"] == ["backend"]
         assert "ports" not in SERVICES[name]
-    assert SERVICES["web"]["ports"][0].startswith("127.0.0.1:")
+    for name in ("web", "live"):
+        assert SERVICES[name]["ports"][0].startswith("127.0.0.1:")
 
 
 def test_long_running_services_are_watched_and_wait_for_what_they_need():
-    for name in ("postgres", "redis", "web", "worker"):
+    for name in ("postgres", "redis", "web", "live", "worker"):
         assert SERVICES[name]["healthcheck"]["test"], name
-    for name in ("web", "worker", "beat", "observer"):
+    for name in ("web", "live", "worker", "beat", "observer"):
         needs = SERVICES[name]["depends_on"]
         assert needs["migrate"]["condition"] == "service_completed_successfully", name
 

@@ -74,6 +74,8 @@ def shown(expression: str, **changes: str | None) -> str:
         ("GPUPORTAL_CLUSTER_NETWORKS", "10.0.0.7/8", "has host bits set"),
         ("GPUPORTAL_CLUSTER_NETWORKS", "example.com", "must look like"),
         ("GPUPORTAL_LOG_LEVEL", "LOUD", "must be one of"),
+        ("GPUPORTAL_LIVE_URL", "https://other.example.com/live", "not of the form"),
+        ("GPUPORTAL_LIVE_URL", "live", "not of the form"),
     ],
 )
 def test_refuses_to_start(name, value, why):
@@ -212,3 +214,17 @@ def test_the_deploy_check_finds_nothing():
     )
 
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("url", "sources"),
+    [
+        ("/live", "[\"'self'\"]"),
+        ("", "[\"'self'\"]"),
+        (":8443/live", "[\"'self'\", 'https://gpu.example.com:8443']"),
+    ],
+)
+def test_pages_may_connect_to_the_portal_alone(url, sources):
+    policy = "settings.CONTENT_SECURITY_POLICY['DIRECTIVES']['connect-src']"
+
+    assert shown(policy, GPUPORTAL_LIVE_URL=url) == sources
