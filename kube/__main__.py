@@ -1,4 +1,4 @@
-"""The command line: ``python -m kube schema | render | check | diff``.
+"""The command line: ``python -m kube schema | render | check | diff | explain``.
 
 Exit codes: 0 fine or equal, 1 different, 2 bad input (one line per problem on standard error).
 """
@@ -12,6 +12,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -19,6 +20,7 @@ from kube.catalog import Catalog
 from kube.catalog_json import MAX_BYTES, load, loads
 from kube.catalog_schema import schema
 from kube.diff import Change, diff_lists
+from kube.explain_files import explain_files
 from kube.manifest import Manifest
 from kube.problems import InvalidCatalog, Problem, errors, problem, shown
 from kube.render import render
@@ -64,6 +66,12 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("live", help="objects as they are: one, a List or an array")
     one.add_argument("wanted", help="objects as they should be")
     one.set_defaults(run=_diff)
+    one = commands.add_parser("explain", help="say why a Workload, or a job without one, waits")
+    one.add_argument(
+        "files", nargs="+",
+        help="a Workload, and Lists of what belongs to it: queues, cohorts, checks, pods, events",
+    )  # fmt: skip
+    one.set_defaults(run=_explain)
     return parser
 
 
@@ -93,6 +101,23 @@ def _diff(options: argparse.Namespace) -> int:
     changes = diff_lists(live, _objects(options.wanted))
     _print([_shown_change(each) for each in changes])
     return DIFFERENT if changes else EQUAL
+
+
+def _explain(options: argparse.Namespace) -> int:
+    if options.files.count("-") > 1:
+        raise InvalidCatalog([problem("-", "GP-2101", detail="only one input can be read from -")])
+    read = {name: _loaded(name) for name in dict.fromkeys(options.files)}
+    _print(explain_files(read))
+    return EQUAL
+
+
+def _loaded(name: str) -> Any:
+    """Read the JSON of a file; what is wrong with it names the file."""
+    try:
+        return loads(_read(name, MAX_LIVE_BYTES), max_bytes=MAX_LIVE_BYTES)
+    except InvalidCatalog as error:
+        named = [replace(each, field=each.field or name) for each in error.problems]
+        raise InvalidCatalog(named) from None
 
 
 def _catalog(name: str) -> Catalog:

@@ -175,14 +175,18 @@ def _bound_ever(facts: Facts, queue: QueueFacts, line: Line, capacity: int) -> B
 def _change(
     facts: Facts, queue: QueueFacts, line: Line, asked: int, capacity: int, bound: Bound
 ) -> Change | None:
-    """Return the smallest change of the queue's own line after which so much could be had."""
+    """Return the smallest change of the queue's own line after which so much could be had.
+
+    A borrowing limit goes up where others have so much to lend, as far as that is known.
+    """
     quota = queue.quotas.get(line)
     if quota is None:
         return None
     flavor, resource = line
     more = asked - capacity
     reach = facts.tree.without_own_limit(queue.name, line) if facts.tree else None
-    if bound is Bound.BORROWING_LIMIT and quota.borrowing is not None and (reach or 0) >= asked:
+    lendable = reach is None or reach >= asked
+    if bound is Bound.BORROWING_LIMIT and quota.borrowing is not None and lendable:
         return Change(
             queue.name, flavor, resource, "borrowing_limit",
             quota.borrowing, quota.borrowing + more,

@@ -141,6 +141,13 @@ _EDITS: Final = {
     "GP-2215": "the entry {entry} leads to {queue} for good: make one with another name",
 }
 
+_EXPLANATIONS: Final = {
+    "GP-2220": "there is no Workload and no job in here that could be explained",
+}
+
 MESSAGES: Final[Mapping[str, str]] = MappingProxyType(
-    {**_SHAPE, **_QUANTITIES, **_NAMES, **_RELATIONS, **_QUOTAS, **_FLAVORS, **_OBJECTS, **_EDITS}
-)
+    {
+        **_SHAPE, **_QUANTITIES, **_NAMES, **_RELATIONS, **_QUOTAS, **_FLAVORS, **_OBJECTS,
+        **_EDITS, **_EXPLANATIONS,
+    }
+)  # fmt: skip
