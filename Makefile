@@ -11,7 +11,7 @@ RUN := $(VENV)/bin/python
 BUILD := GPUPORTAL_BUILD=1
 PACKAGES := portal tenants queues costs kube cluster tests .ci manage.py
 
-.PHONY: help setup demo demo-reset screenshots test bench lint format lock messages clean manage
+.PHONY: help setup demo demo-reset screenshots test bench lint format lock openapi messages clean manage
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,6 +45,9 @@ lock: ## Write the lock files again from requirements/*.in (needs uv)
 	@cd requirements && for name in run dev; do \
 	  uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	    --no-emit-index-url --no-header --output-file $$name.txt $$name.in || exit 1; done
+
+openapi: setup ## Write the description of the API again from the code (tests/contracts/openapi.yaml)
+	@UPDATE_OPENAPI=1 $(RUN) -m pytest -q -n0 tests/contracts/test_openapi.py
 
 messages: setup ## Collect the texts to translate and compile the translations (needs gettext)
 	@$(BUILD) $(RUN) manage.py makemessages --locale zh_Hans --no-location --ignore build

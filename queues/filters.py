@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from queues.models import Workload
 from queues.selectors.jobs import of_tenants
 from queues.selectors.requests import GROUPS
-from tenants.models import Cluster, Request, Tenant
+from tenants.models import Cluster, Queue, Request, Tenant
 
 SHOW = [
     ("open", _("open")),
@@ -80,3 +80,36 @@ class JobFilter(django_filters.FilterSet):
     def by_tenant(self, rows: QuerySet[Workload], _name: str, value: Tenant) -> QuerySet[Workload]:
         """Keep the jobs in one tenant's namespaces."""
         return rows.filter(pk__in=of_tenants(Tenant.objects.filter(pk=value.pk)).values("pk"))
+
+
+class JobQuery(JobFilter):
+    """What a program can ask for beside it: names as they are, not parts of them."""
+
+    cluster = django_filters.CharFilter(
+        label=_("Name of the cluster"), field_name="cluster__slug", max_length=40
+    )
+    namespace = django_filters.CharFilter(label=_("Namespace"), max_length=63)
+    queue = django_filters.CharFilter(label=_("Name of the queue"), max_length=253)
+    entry = django_filters.CharFilter(label=_("Name of the entry"), max_length=253)
+    priority = django_filters.CharFilter(
+        label=_("Priority class"), field_name="priority_class", max_length=253
+    )
+    job = django_filters.CharFilter(
+        label=_("Name of the job"), field_name="job_name", max_length=253
+    )
+    uid = django_filters.CharFilter(label=_("UID of the Workload"), max_length=64)
+
+
+class QueueQuery(django_filters.FilterSet):
+    """Queues by cluster and tenant."""
+
+    cluster = django_filters.CharFilter(
+        label=_("Name of the cluster"), field_name="cluster__slug", max_length=40
+    )
+    tenant = django_filters.CharFilter(
+        label=_("Name of the tenant"), field_name="tenant__slug", max_length=40
+    )
+
+    class Meta:
+        model = Queue
+        fields: list[str] = []

@@ -1,6 +1,6 @@
 """Addresses of the pages that join intent and effect."""
 
-from django.urls import path
+from django.urls import include, path
 
 from queues.views import clusters, home, job, jobs, plans, queues, requests, tenant
 
@@ -28,4 +28,5 @@ urlpatterns = [
     path("clusters/register", clusters.register, name="cluster-register"),
     path("clusters/<slug:slug>/", clusters.cluster, name="cluster"),
     path("clusters/<slug:slug>/writing", clusters.writing, name="cluster-writing"),
+    path("api/v1/", include("queues.api.addresses")),
 ]

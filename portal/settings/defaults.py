@@ -149,3 +149,16 @@ REST_FRAMEWORK = {
     "COERCE_DECIMAL_TO_STRING": True,
     "STRICT_JSON": True,
 }
+
+SPECTACULAR_SETTINGS = {
+    "TITLE": "GPU quota portal",
+    "DESCRIPTION": (
+        "What the pages show, for programs, under the same rights. It only reads. Times are RFC "
+        "3339 in UTC; amounts are whole numbers in the unit beside them. See docs/api.md."
+    ),
+    "VERSION": "1",
+    "OAS_VERSION": "3.1.0",
+    "SCHEMA_PATH_PREFIX": r"/api/v1",
+    "SERVE_AUTHENTICATION": [],
+    "COMPONENT_SPLIT_REQUEST": False,
+}

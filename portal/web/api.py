@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Any, ClassVar, Final
 
+import orjson
 from django.core.exceptions import PermissionDenied
 from django.http import Http404
 from django.utils.cache import patch_vary_headers
@@ -14,6 +14,7 @@ from django.utils.functional import Promise
 from django.utils.http import parse_etags
 from django.utils.translation import gettext_lazy as _
 from rest_framework import exceptions, views
+from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import BaseSerializer
@@ -24,51 +25,60 @@ from portal.web.errors import DomainError, NotAllowed, Refused
 from portal.web.pages import ASK_EACH_TIME, stamp_of
 
 OBSERVED_AT: Final = "Observed-At"
+#: What says how old an answer is, and changes without anything having happened.
+AGING: Final = frozenset({"observed_at", "age_seconds", "clusters"})
 
 
 class ReadView(views.APIView):
     """An address that is only read. Subclasses write ``get`` and end with ``answer``."""
 
-    http_method_names: ClassVar = ["get", "head"]
+    http_method_names = ["get", "head"]
     #: The parameters that ``get`` reads; any other is refused.
     filters: ClassVar[Collection[str]] = ()
     paged: ClassVar[bool] = False
+    #: Names in the answer that repeat the others and their age.
+    aging: ClassVar[Collection[str]] = ()
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """Refuse parameters that nobody reads, once it is known who asks."""
+        """Ask first who is there; then refuse forms and parameters that nobody knows."""
+        self.perform_authentication(request)
+        self.check_permissions(request)
         super().initial(request, *args, **kwargs)
         if request.method in ("GET", "HEAD"):
             only(request.query_params, [*self.filters, *(COMMON if self.paged else ())])
 
-    def answer(
-        self,
-        shape: type[BaseSerializer[Any]],
-        facts: Any,
-        *,
-        seen: object,
-        observed_at: datetime | None,
-    ) -> Response:
-        """Give ``facts`` in ``shape``, or 304 to who has the answer of this generation.
+    def handle_exception(self, exc: Exception) -> Response:
+        """Answer an error as JSON, whatever form the answer would have had."""
+        self.request.accepted_renderer = JSONRenderer()
+        self.request.accepted_media_type = JSONRenderer.media_type
+        return super().handle_exception(exc)
 
-        ``seen`` moves whenever the answer says something else, its age apart: that is in
-        ``Observed-At``, which a 304 carries too.
+    def answer(self, shape: type[BaseSerializer[Any]], facts: Mapping[str, Any]) -> Response:
+        """Give ``facts`` in ``shape``, or 304 to who has just this.
+
+        The age moves all the time and is no news: it is left out of the ETag, and a 304 carries
+        the new one in ``Observed-At``.
         """
-        stamp = stamp_of(self.request._request, type(self).__qualname__, None, seen)
-        if _known(self.request, stamp):
+        data = shape(facts, context={"request": self.request}).data
+        aging = AGING.union(self.aging)
+        news = {name: value for name, value in data.items() if name not in aging}
+        stamp = stamp_of(self.request._request, type(self).__qualname__, None, as_text(news))
+        known = parse_etags(self.request.headers.get("If-None-Match", ""))
+        if "*" in known or f'W/"{stamp}"' in known:
             response = Response(status=HTTPStatus.NOT_MODIFIED)
         else:
-            response = Response(shape(facts, context={"request": self.request}).data)
+            response = Response(data)
         response["ETag"] = f'W/"{stamp}"'
         response["Cache-Control"] = ASK_EACH_TIME
         patch_vary_headers(response, ["Cookie", "Accept-Language"])
-        if observed_at is not None:
-            response[OBSERVED_AT] = observed_at.astimezone(UTC).isoformat().replace("+00:00", "Z")
+        if data.get("observed_at"):
+            response[OBSERVED_AT] = str(data["observed_at"])
         return response
 
 
-def _known(request: Request, stamp: str) -> bool:
-    known = parse_etags(request.headers.get("If-None-Match", ""))
-    return "*" in known or f'W/"{stamp}"' in known
+def as_text(data: object) -> str:
+    """Give data as one text, equal for equal data."""
+    return orjson.dumps(data, default=str).decode()
 
 
 # --- errors ---------------------------------------------------------------------------------------

@@ -60,7 +60,8 @@ def reasons(job: Workload, viewer: Viewer) -> tuple[ReasonShown, ...]:
 
 def rows_of(job: Workload) -> list[Mapping[str, Any]]:
     """Give the reasons as they were stored; a row without any has the one in its columns."""
-    stored = [row for row in getattr(job, "reasons", None) or () if isinstance(row, Mapping)]
+    kept = getattr(job, "reasons", None) or ()
+    stored: list[Mapping[str, Any]] = [row for row in kept if isinstance(row, Mapping)]
     return stored or [_in_columns(job)]
 
 
@@ -80,8 +81,6 @@ def _in_columns(job: Workload) -> dict[str, Any]:
 
 def _shown(job: Workload, row: Mapping[str, Any], viewer: Viewer, *, first: bool) -> ReasonShown:
     code, raw = str(row.get("code", "")), str(row.get("raw", ""))
-    texts = {name: _clean(row, name, viewer) for name in ("flavor", "resource", "pod_set")}
-    amounts = {name: _amount(row.get(name)) for name in ("asked", "free", "missing")}
     return ReasonShown(
         stage=str(row.get("stage") or ""),
         code=code,
@@ -91,8 +90,12 @@ def _shown(job: Workload, row: Mapping[str, Any], viewer: Viewer, *, first: bool
         raw="" if job.state in sentences.QUIET else sentences.cleaned(raw, viewer),
         freed_by=str(row.get("freed_by", "")),
         stale=bool(row.get("stale")),
-        **texts,
-        **amounts,
+        flavor=_clean(row, "flavor", viewer),
+        resource=_clean(row, "resource", viewer),
+        pod_set=_clean(row, "pod_set", viewer),
+        asked=_amount(row.get("asked")),
+        free=_amount(row.get("free")),
+        missing=_amount(row.get("missing")),
     )
 
 

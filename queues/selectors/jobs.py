@@ -50,10 +50,13 @@ def counts(jobs: QuerySet[Workload]) -> dict[str, int]:
     return dict(rows)
 
 
-def owners(jobs: Iterable[Workload]) -> dict[tuple[int, str], Queue]:
-    """Find each job's queue with its tenant in one query."""
+def owners(
+    jobs: Iterable[Workload], queues: QuerySet[Queue] | None = None
+) -> dict[tuple[int, str], Queue]:
+    """Find each job's queue with its tenant in one query; only ``queues`` if they are given."""
     names = {job.queue for job in jobs if job.queue}
-    rows = Queue.objects.filter(name__in=names).select_related("tenant", "cluster")
+    known = Queue.objects.all() if queues is None else queues
+    rows = known.filter(name__in=names).select_related("tenant", "cluster")
     return {(row.cluster_id, row.name): row for row in rows}
 
 

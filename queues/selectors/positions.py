@@ -65,8 +65,13 @@ def moved(rows: QuerySet[Workload], place: list[Any]) -> list[Any]:
     So a page begins behind the row with which the page before it ended, however many jobs came
     or went in front of it meanwhile.
     """
-    found = rows.filter(pk=place[-1]).values_list("place", "priority", "created_at", "pk").first()
-    return list(found) if found else place
+    found = rows.filter(pk=place[-1]).first()
+    return place_of(found) if found else place
+
+
+def place_of(job: Workload) -> list[Any]:
+    """Give the key of a row of ``waiting`` in the order of the line."""
+    return [job.place, job.priority, job.created_at, job.pk]  # type: ignore[attr-defined]
 
 
 def ahead_of(job: Workload) -> Ahead | None:

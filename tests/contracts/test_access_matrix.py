@@ -120,7 +120,7 @@ def verdict(answer):
     """Read an answer as a cell of the matrix."""
     if to_login(answer) or (answer.status_code == 401 and LOGIN in answer.get("HX-Redirect", "")):
         return "L"
-    known = {403: "N", 404: "H", 405: "M"}
+    known = {401: "U", 403: "N", 404: "H", 405: "M"}
     if answer.status_code in known:
         return known[answer.status_code]
     assert answer.status_code < 500, answer.status_code
@@ -211,7 +211,7 @@ def test_broken_address_is_404(world, page, url):
     path = url.format_map(world.keys)
 
     assert world.client("AD").get(path).status_code == 404
-    assert verdict(world.client("AN").get(path)) in "LH"
+    assert verdict(world.client("AN").get(path)) in "LHU"
 
 
 QUERIES = [

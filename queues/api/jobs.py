@@ -1,0 +1,89 @@
+"""Jobs, and why each one is where it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from portal.web.api import ReadView
+from portal.web.cursors import asked, window
+from queues import access, reading
+from queues.api import describe, shapes
+from queues.api.answers import age, ages_of, filtered, next_page
+from queues.filters import JobQuery
+from queues.reading import Why
+from queues.selectors import jobs as select
+from queues.selectors.freshness import JOBS
+
+ORDERS = {
+    "newest": ("-created_at",),
+    "oldest": ("created_at",),
+    "attention": ("rank", "place", "-created_at"),
+    "size": ("-devices", "-created_at"),
+}
+
+
+class Jobs(ReadView):
+    """The jobs of your tenants; the platform's roles see every job."""
+
+    filters = tuple(JobQuery.base_filters)
+    paged = True
+
+    @describe.listing("jobs", shapes.Jobs, JobQuery, ORDERS)
+    def get(self, request: Request) -> Response:
+        """List jobs, newest first."""
+        wanted = asked(request.query_params, "jobs", ORDERS)
+        sight = access.sight(request.user)
+        request._request.visible_tenants = sight.tenants  # type: ignore[attr-defined]
+        rows = filtered(JobQuery, sight.jobs, request)
+        page = window(select.ranked(rows), wanted)
+        facts = {
+            **ages_of((job.cluster for job in page.rows), JOBS),
+            "items": reading.shown(sight, page.rows),
+            "next": next_page(request, page.after),
+        }
+        return self.answer(shapes.Jobs, facts)
+
+
+class Job(ReadView):
+    """One job, by the name of its Workload or by its own."""
+
+    @describe.one("get_job", "jobs", shapes.JobAnswer)
+    def get(self, request: Request, cluster: str, namespace: str, name: str) -> Response:
+        """Give one job with all its reasons."""
+        found = _why(request, cluster, namespace, name)
+        return self.answer(shapes.JobAnswer, _said(found))
+
+
+class JobWhy(ReadView):
+    """Why one job is where it is."""
+
+    aging = ("text",)
+
+    @describe.one("explain_job", "jobs", shapes.Why)
+    def get(self, request: Request, cluster: str, namespace: str, name: str) -> Response:
+        """Give the sentence, the stage, the numbers, what is ahead and what would help."""
+        found = _why(request, cluster, namespace, name)
+        return self.answer(shapes.Why, _said(found))
+
+
+def _why(request: Request, cluster: str, namespace: str, name: str) -> Why:
+    sight = access.sight(request.user)
+    return reading.why(sight, access.job(sight, namespace, name, cluster))
+
+
+def _said(found: Why) -> dict[str, Any]:
+    return {
+        **age(found.facts.ages),
+        "job": found.shown,
+        "sentence": found.shown.reason,
+        "reasons": found.reasons,
+        "ladder": found.ladder,
+        "quota": found.lines,
+        "ahead": found.ahead,
+        "next_steps": found.steps,
+        "raw": found.shown.raw,
+        "text": reading.text_of(found),
+    }
