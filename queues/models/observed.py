@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from django.db import models
+from django.db.models import Case, F, Value, When
+from django.db.models.functions import Coalesce
 from django.utils.translation import gettext_lazy as _
 
 from tenants.models import Cluster
@@ -55,6 +57,24 @@ class ObservedObject(models.Model):
         return f"{self.kind} {self.name}"
 
 
+#: States by how much they need eyes: what moves comes last here and first in a list.
+URGENCY = ("finished", "deactivated", "running", "starting", "waiting", "stopping")
+#: Counts as the place of a job whose place is not known.
+LAST = 2**31 - 1
+
+
+def urgency() -> Case:
+    """Give the number of a state by which a list of jobs is sorted, the greatest first."""
+    whens = [When(state=state, then=Value(number)) for number, state in enumerate(URGENCY)]
+    return Case(*whens, default=Value(-1), output_field=models.SmallIntegerField())
+
+
+def nearness() -> models.Expression:
+    """Give the negative place of a job, so that the greatest number starts first."""
+    place = Coalesce("position", Value(LAST), output_field=models.IntegerField())
+    return models.ExpressionWrapper(place * Value(-1), output_field=models.IntegerField())
+
+
 class Workload(models.Model):
     """A Kueue Workload, with the portal's reading of where it stands."""
 
@@ -98,7 +118,14 @@ class Workload(models.Model):
         constraints = [models.UniqueConstraint("cluster", "uid", name="workload_once")]
         indexes = [
             models.Index("cluster", "queue", "state", name="workload_queue_state"),
-            models.Index("cluster", "namespace", "entry", name="workload_entry"),
+            models.Index("cluster", "namespace", "entry", "state", name="workload_entry_state"),
+            models.Index(
+                urgency(), nearness(), F("created_at"), F("id"), name="workload_attention"
+            ),
+            models.Index("created_at", "id", name="workload_newest"),
+            models.Index("devices", "created_at", "id", name="workload_size"),
+            models.Index("job_name", name="workload_job_name"),
+            models.Index("name", name="workload_name"),
         ]
 
     def __str__(self) -> str:
