@@ -1,6 +1,7 @@
 """Rows of the effect side."""
 
 from queues.models.applies import Apply, ObjectResult
+from queues.models.followed import ObservedEvent, StrayJob, UnknownText
 from queues.models.generations import Generation
 from queues.models.intervals import (
     ConditionChange,
@@ -28,12 +29,15 @@ __all__ = [
     "Lifetime",
     "Link",
     "ObjectResult",
+    "ObservedEvent",
     "ObservedObject",
     "Phase",
     "Plan",
     "PlanObject",
     "Quality",
     "QueueOrder",
+    "StrayJob",
     "Stream",
+    "UnknownText",
     "Workload",
 ]

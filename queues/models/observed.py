@@ -20,6 +20,12 @@ class Stream(models.Model):
     alive_at = models.DateTimeField(_("last sign of life"), null=True)
     lost_since = models.DateTimeField(_("lost since"), null=True)
     error = models.TextField(_("error"), blank=True)
+    # Counts the lists of this kind; a row that a list did not hold is known by its older number.
+    epoch = models.BigIntegerField(default=0)
+    # A cluster may not serve some kinds, or not let the portal read them, and work all the same.
+    needed = models.BooleanField(default=True)
+    # The cluster was restored from a backup: its versions went back.
+    went_back_at = models.DateTimeField(_("restored"), null=True)
 
     class Meta:
         verbose_name = _("stream")
@@ -31,7 +37,7 @@ class Stream(models.Model):
 
 
 class ObservedObject(models.Model):
-    """A ClusterQueue, LocalQueue, Cohort, ResourceFlavor or Node, trimmed to what is used."""
+    """An object of ``queues.services.observed.OBJECT_KINDS``, trimmed to what is used."""
 
     cluster = models.ForeignKey(Cluster, models.CASCADE, related_name="+")
     kind = models.CharField(_("kind"), max_length=63)
@@ -43,6 +49,9 @@ class ObservedObject(models.Model):
     in_sync = models.BooleanField(_("as in the catalog"), null=True)
     sync_since = models.DateTimeField(null=True)
     observed_at = models.DateTimeField(_("observed"))
+    # What the row says as one number: equal rows are not written. And the list it was last in.
+    digest = models.BigIntegerField(default=0)
+    epoch = models.BigIntegerField(default=0)
 
     class Meta:
         verbose_name = _("observed object")
@@ -110,7 +119,14 @@ class Workload(models.Model):
     entry_position = models.PositiveIntegerField(_("position in the entry, from 1"), null=True)
     positioned_at = models.DateTimeField(null=True)
     resource_version = models.CharField(max_length=32)
+    job_uid = models.CharField(max_length=64, blank=True)
+    # The last text of each admission check, which Kueue itself drops after a moment.
+    kept = models.JSONField(default=dict)
+    # How its pods are, by number; empty while nothing is known of them.
+    pods = models.JSONField(_("pods"), default=dict)
     observed_at = models.DateTimeField(_("observed"))
+    digest = models.BigIntegerField(default=0)
+    epoch = models.BigIntegerField(default=0)
 
     class Meta:
         verbose_name = _("workload")
