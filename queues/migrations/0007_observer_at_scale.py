@@ -61,6 +61,11 @@ class Migration(migrations.Migration):
             name="pods",
             field=models.JSONField(default=dict, verbose_name="pods"),
         ),
+        migrations.AddField(
+            model_name="workload",
+            name="stray",
+            field=models.BooleanField(default=False, verbose_name="job without a workload"),
+        ),
         migrations.CreateModel(
             name="ObservedEvent",
             fields=[
@@ -118,59 +123,6 @@ class Migration(migrations.Migration):
                 "constraints": [
                     models.UniqueConstraint(
                         models.F("cluster"), models.F("uid"), name="observed_event_once"
-                    )
-                ],
-            },
-        ),
-        migrations.CreateModel(
-            name="StrayJob",
-            fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("uid", models.CharField(max_length=64)),
-                ("kind", models.CharField(max_length=63, verbose_name="kind")),
-                ("namespace", models.CharField(max_length=63, verbose_name="namespace")),
-                ("name", models.CharField(max_length=253, verbose_name="name")),
-                ("entry", models.CharField(blank=True, max_length=253, verbose_name="entry")),
-                (
-                    "priority_class",
-                    models.CharField(blank=True, max_length=253, verbose_name="priority"),
-                ),
-                ("devices", models.BigIntegerField(default=0, verbose_name="devices asked")),
-                ("suspended", models.BooleanField(default=False, verbose_name="suspended")),
-                ("state", models.CharField(max_length=16, verbose_name="state")),
-                ("code", models.CharField(max_length=48, verbose_name="reason")),
-                ("params", models.JSONField(default=dict)),
-                ("reasons", models.JSONField(default=list, verbose_name="reasons")),
-                ("never", models.BooleanField(default=False)),
-                ("created_at", models.DateTimeField(verbose_name="created")),
-                ("observed_at", models.DateTimeField(verbose_name="observed")),
-                ("digest", models.BigIntegerField(default=0)),
-                ("epoch", models.BigIntegerField(default=0)),
-                (
-                    "cluster",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="+",
-                        to="tenants.cluster",
-                    ),
-                ),
-            ],
-            options={
-                "verbose_name": "job without a workload",
-                "verbose_name_plural": "jobs without a workload",
-                "indexes": [
-                    models.Index(
-                        models.F("cluster"), models.F("namespace"), name="stray_job_namespace"
-                    )
-                ],
-                "constraints": [
-                    models.UniqueConstraint(
-                        models.F("cluster"), models.F("uid"), name="stray_job_once"
                     )
                 ],
             },

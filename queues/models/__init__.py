@@ -1,7 +1,7 @@
 """Rows of the effect side."""
 
 from queues.models.applies import Apply, ObjectResult
-from queues.models.followed import ObservedEvent, StrayJob, UnknownText
+from queues.models.followed import ObservedEvent, UnknownText
 from queues.models.generations import Generation
 from queues.models.intervals import (
     ConditionChange,
@@ -36,7 +36,6 @@ __all__ = [
     "PlanObject",
     "Quality",
     "QueueOrder",
-    "StrayJob",
     "Stream",
     "UnknownText",
     "Workload",

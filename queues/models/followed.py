@@ -1,4 +1,4 @@
-"""What the observer keeps beside the objects themselves: events, stray jobs, unknown texts."""
+"""What the observer keeps beside the objects themselves: events and unknown texts."""
 
 from __future__ import annotations
 
@@ -41,42 +41,6 @@ class ObservedEvent(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.name} {self.reason}"
-
-
-class StrayJob(models.Model):
-    """A job that has no Workload although it names a queue or asks for devices.
-
-    ``code`` is a code of :mod:`kube.reason_codes` of the stage routing, or ``outside_queues`` for
-    one that runs without a queue.
-    """
-
-    cluster = models.ForeignKey(Cluster, models.CASCADE, related_name="+")
-    uid = models.CharField(max_length=64)
-    kind = models.CharField(_("kind"), max_length=63)
-    namespace = models.CharField(_("namespace"), max_length=63)
-    name = models.CharField(_("name"), max_length=253)
-    entry = models.CharField(_("entry"), max_length=253, blank=True)
-    priority_class = models.CharField(_("priority"), max_length=253, blank=True)
-    devices = models.BigIntegerField(_("devices asked"), default=0)
-    suspended = models.BooleanField(_("suspended"), default=False)
-    state = models.CharField(_("state"), max_length=16)
-    code = models.CharField(_("reason"), max_length=48)
-    params = models.JSONField(default=dict)
-    reasons = models.JSONField(_("reasons"), default=list)
-    never = models.BooleanField(default=False)
-    created_at = models.DateTimeField(_("created"))
-    observed_at = models.DateTimeField(_("observed"))
-    digest = models.BigIntegerField(default=0)
-    epoch = models.BigIntegerField(default=0)
-
-    class Meta:
-        verbose_name = _("job without a workload")
-        verbose_name_plural = _("jobs without a workload")
-        constraints = [models.UniqueConstraint("cluster", "uid", name="stray_job_once")]
-        indexes = [models.Index("cluster", "namespace", name="stray_job_namespace")]
-
-    def __str__(self) -> str:
-        return f"{self.kind} {self.namespace}/{self.name}"
 
 
 class UnknownText(models.Model):

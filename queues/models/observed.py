@@ -85,7 +85,11 @@ def nearness() -> models.Expression:
 
 
 class Workload(models.Model):
-    """A Kueue Workload, with the portal's reading of where it stands."""
+    """A Kueue Workload, with the portal's reading of where it stands.
+
+    A job that should have one and has none stands here itself, marked as ``stray``: its people
+    look for it in the same place, and only the portal can tell them what is wrong.
+    """
 
     cluster = models.ForeignKey(Cluster, models.CASCADE, related_name="+")
     uid = models.CharField(max_length=64)
@@ -119,6 +123,7 @@ class Workload(models.Model):
     entry_position = models.PositiveIntegerField(_("position in the entry, from 1"), null=True)
     positioned_at = models.DateTimeField(null=True)
     resource_version = models.CharField(max_length=32)
+    stray = models.BooleanField(_("job without a workload"), default=False)
     job_uid = models.CharField(max_length=64, blank=True)
     # The last text of each admission check, which Kueue itself drops after a moment.
     kept = models.JSONField(default=dict)
