@@ -91,8 +91,10 @@ def stand(
     conditions = read_conditions(workload)
     if not _routed(local_queue, cluster_queue) or _out(workload, conditions, settings):
         return Stand(Turn.OUT)
-    boost = _boost(workload) if settings.boost else 0
-    return Stand(_turn(workload, conditions), _queued_at(workload, conditions, settings), boost)
+    since = _queued_at(workload, conditions, settings)
+    if since is None:
+        return Stand(Turn.OUT)
+    return Stand(_turn(workload, conditions), since, _boost(workload) if settings.boost else 0)
 
 
 def _routed(local_queue: Object | None, cluster_queue: Object | None) -> bool:
@@ -271,15 +273,3 @@ def compare(own: Sequence[Entry], seen: Sequence[Entry], *, complete: bool = Tru
     other = [name for name in seen if name in here]
     moved = sum(mine != theirs for mine, theirs in zip(one, other, strict=True))
     return Difference(moved, len(here - there), len(there - here))
-
-
-def merged(
-    own: Sequence[Ticket], seen: Sequence[Entry], names: Mapping[Entry, Ticket]
-) -> list[Ticket]:
-    """Put workloads as Kueue lists them, and those beyond the end of its list in own order.
-
-    ``names`` finds the ticket of a (namespace, name); a name without one is left out.
-    """
-    first = [names[name] for name in seen if name in names]
-    listed = {ticket.uid for ticket in first}
-    return first + [ticket for ticket in own if ticket.uid not in listed]

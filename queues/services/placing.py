@@ -1,20 +1,22 @@
-"""Reads the pending workloads of queues, puts them in order and writes the positions that moved.
+"""Puts the pending workloads of queues in order and writes the positions that moved.
 
-However many queues and workloads: four reads (five with admission fair sharing) and two writes.
-A workload that keeps its position is not written.
+However many queues and workloads, one statement numbers and writes them; a workload that keeps
+its position is not written. The order in SQL is that of :mod:`kube.queue_order`, which is what
+Kueue's own list is compared with; a test holds the two together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
 from django.db import connection
-from django.db.models import Q
+from django.db.models import F, Q
+from django.db.models.functions import Collate
 
-from kube.queue_order import Entry, Ticket, Turn, in_order, places, preemptor, shares_by_use, use_of
+from kube.queue_order import Entry, Ticket, Turn, in_order, preemptor, shares_by_use, use_of
 from kube.queue_settings import QueueSettings
 from queues.models import ObservedObject, QueueOrder, Workload
 from tenants.models import Cluster
@@ -23,56 +25,63 @@ FIELDS: Final = (
     "strategy", "by_use", "pending", "front", "source", "checked_at", "differing", "checks",
     "differed", "trouble",
 )  # fmt: skip
-_MOVE: Final = """
-UPDATE queues_workload AS w
-SET position = n.position, entry_position = n.entry_position, positioned_at = %s
-FROM unnest(%s::bigint[], %s::integer[], %s::integer[]) AS n(id, position, entry_position)
-WHERE w.id = n.id
+IN_LINE: Final = Q(state="waiting", turn__gt="")
+_ORDER: Final = """
+    k.rank NULLS LAST, coalesce(u.used, 0), w.uid <> ALL(%(fronts)s::text[]),
+    w.priority + w.boost DESC, w.queued_at, w.uid COLLATE "C"
 """
-_OUT: Final = (None, None)
+_IN: Final = """
+    (w.state = 'waiting' AND w.turn > '' AND (k.rank IS NOT NULL OR NOT %(only_listed)s))
+"""
+_PLACE: Final = f"""
+WITH line AS (
+    SELECT w.id, w.queue, w.position, w.entry_position,
+           CASE WHEN {_IN} THEN row_number() OVER in_queue END AS place,
+           CASE WHEN {_IN} THEN row_number() OVER in_entry END AS entry_place
+    FROM queues_workload AS w
+    LEFT JOIN unnest(
+        %(shared)s::text[], %(namespaces)s::text[], %(entries)s::text[], %(used)s::float8[]
+    ) AS u(queue, namespace, entry, used)
+        ON u.queue = w.queue AND u.namespace = w.namespace AND u.entry = w.entry
+    LEFT JOIN unnest(%(listed)s::text[]) WITH ORDINALITY AS k(uid, rank) ON k.uid = w.uid
+    WHERE w.cluster_id = %(cluster)s AND w.queue = ANY(%(queues)s::text[])
+      AND ((w.state = 'waiting' AND w.turn > '') OR w.position IS NOT NULL)
+    WINDOW in_queue AS (PARTITION BY w.queue, {_IN} ORDER BY {_ORDER}),
+           in_entry AS (PARTITION BY w.queue, w.namespace, w.entry, {_IN} ORDER BY {_ORDER})
+), moved AS (
+    UPDATE queues_workload AS w
+    SET position = line.place, entry_position = line.entry_place, positioned_at = %(now)s
+    FROM line
+    WHERE w.id = line.id AND (line.position, line.entry_position)
+        IS DISTINCT FROM (line.place, line.entry_place)
+    RETURNING w.id
+)
+SELECT line.queue, count(line.place), count(moved.id)
+FROM line LEFT JOIN moved USING (id) GROUP BY line.queue
+"""  # noqa: S608 - put together from the constants above
 
-Numbers = tuple[int | None, int | None]
+Name = tuple[str, str]
 
 
 @dataclass(slots=True)
 class Line:
-    """The pending workloads of one queue as they are in the database.
+    """One queue: its row, changed in place and written by ``place``, and the use of its entries.
 
-    ``order`` is the queue's row, changed in place; ``before`` are its fields as they were read.
+    ``before`` are the row's fields as they were read, ``None`` for a new row.
     """
 
     order: QueueOrder
     before: tuple[Any, ...] | None = None
     use: Mapping[Entry, float] | None = None
-    tickets: list[Ticket] = field(default_factory=list)
-    rows: dict[str, tuple[int, Numbers]] = field(default_factory=dict)
-    names: dict[Entry, Ticket] = field(default_factory=dict)
-    name_of: dict[str, Entry] = field(default_factory=dict)
 
-    def own(self, settings: QueueSettings) -> list[Ticket]:
-        """Put the workloads in order, and note who is held in front."""
-        self.order.front = preemptor(
-            self.tickets, self.order.strategy, before=self.order.front,
-            keeps=settings.keeps_preemptor,
-        )  # fmt: skip
-        return in_order(self.tickets, front=self.order.front, use=self.use)
-
-    def moves(self, ordered: Iterable[Ticket]) -> Iterator[tuple[int, Numbers]]:
-        """Yield (key, new numbers) of the workloads that stand elsewhere than before."""
-        left = dict(self.rows)
-        for place in places(ordered):
-            key, numbers = left.pop(place.uid)
-            if numbers != (place.position, place.entry_position):
-                yield key, (place.position, place.entry_position)
-        yield from ((key, _OUT) for key, numbers in left.values() if numbers != _OUT)
-
+    @property
     def changed(self) -> bool:
         """Say whether the queue's row differs from what was read."""
         return self.before != _fields(self.order)
 
 
 def read(cluster: Cluster, queues: Iterable[str], settings: QueueSettings) -> dict[str, Line]:
-    """Read these queues with all their pending workloads; a queue without any is there too."""
+    """Read how these queues are ordered and who is held in front; three reads, four with use."""
     names = sorted(set(queues))
     found = {row.queue: row for row in QueueOrder.objects.filter(cluster=cluster, queue__in=names)}
     lines = {
@@ -82,7 +91,7 @@ def read(cluster: Cluster, queues: Iterable[str], settings: QueueSettings) -> di
         for name in names
     }
     _read_queues(cluster, lines, settings)
-    _read_workloads(cluster, lines)
+    _read_fronts(cluster, lines, settings)
     return lines
 
 
@@ -110,47 +119,109 @@ def _read_queues(cluster: Cluster, lines: Mapping[str, Line], settings: QueueSet
         lines[name].use = use[name]
 
 
-def _read_workloads(cluster: Cluster, lines: Mapping[str, Line]) -> None:
-    here = Workload.objects.filter(cluster=cluster, queue__in=lines)
-    rows = here.filter(Q(state="waiting", turn__gt="") | Q(position__isnull=False))
-    for pk, queue, uid, namespace, name, entry, priority, boost, queued_at, turn, *numbers in (
-        rows.values_list(
-            "pk", "queue", "uid", "namespace", "name", "entry", "priority", "boost", "queued_at",
-            "turn", "position", "entry_position",
-        )
-    ):  # fmt: skip
-        line = lines[queue]
-        line.rows[uid] = pk, (numbers[0], numbers[1])
-        if not turn or queued_at is None:
-            continue
-        makes_room = turn == Turn.MAKES_ROOM
-        ticket = Ticket(uid, (namespace, entry), priority + boost, queued_at, makes_room)
-        line.tickets.append(ticket)
-        line.names[namespace, name] = ticket
-        line.name_of[uid] = namespace, name
+def _read_fronts(cluster: Cluster, lines: Mapping[str, Line], settings: QueueSettings) -> None:
+    fronts = [line.order.front for line in lines.values() if line.order.front]
+    here = Workload.objects.filter(IN_LINE, cluster=cluster, queue__in=lines)
+    candidates: dict[str, list[Ticket]] = {name: [] for name in lines}
+    for queue, ticket, _ in _tickets(here.filter(Q(turn=Turn.MAKES_ROOM) | Q(uid__in=fronts))):
+        candidates[queue].append(ticket)
+    for name, line in lines.items():
+        line.order.front = preemptor(
+            candidates[name], line.order.strategy, before=line.order.front,
+            keeps=settings.keeps_preemptor,
+        )  # fmt: skip
 
 
-def write(placed: Iterable[tuple[Line, Iterable[Ticket]]], now: datetime) -> int:
-    """Write what moved in these queues; return how many workloads did."""
-    moved: list[tuple[int, Numbers]] = []
+def _tickets(rows: Any) -> Iterable[tuple[str, Ticket, Name]]:
+    fields = (
+        "queue", "uid", "namespace", "name", "entry", "priority", "boost", "queued_at", "turn",
+    )  # fmt: skip
+    for queue, uid, namespace, name, entry, priority, boost, at, turn in rows.values_list(*fields):
+        ticket = Ticket(uid, (namespace, entry), priority + boost, at, turn == Turn.MAKES_ROOM)
+        yield queue, ticket, (namespace, name)
+
+
+def own_order(line: Line, most: int) -> dict[Name, Ticket]:
+    """Return the first ``most`` pending workloads of a queue in own order, by name."""
+    rows = Workload.objects.filter(
+        IN_LINE, cluster_id=line.order.cluster_id, queue=line.order.queue
+    )
+    if line.use is None:
+        # What stands behind is not read; who is held in front stands there whatever comes.
+        by = ((F("priority") + F("boost")).desc(), "queued_at", Collate("uid", "C"))
+        front = rows.filter(uid=line.order.front)
+        found = [
+            *_tickets(front),
+            *_tickets(rows.exclude(uid=line.order.front).order_by(*by)[:most]),
+        ]
+    else:
+        found = list(_tickets(rows))
+    names = {ticket.uid: name for _, ticket, name in found}
+    ordered = in_order((ticket for _, ticket, _ in found), front=line.order.front, use=line.use)
+    return {names[ticket.uid]: ticket for ticket in ordered[:most]}
+
+
+def uids_of(line: Line, names: Iterable[Name]) -> list[str]:
+    """Return the uids of a queue's workloads with these names, in their order."""
+    rows = Workload.objects.filter(
+        IN_LINE, cluster_id=line.order.cluster_id, queue=line.order.queue
+    )
+    found = {(ns, name): uid for ns, name, uid in rows.values_list("namespace", "name", "uid")}
+    return [found[name] for name in names if name in found]
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """What came of one queue: how many workloads wait in it and how many of them moved."""
+
+    pending: int = 0
+    moved: int = 0
+
+
+def place(
+    cluster: Cluster,
+    lines: Mapping[str, Line],
+    now: datetime,
+    *,
+    listed: Sequence[str] = (),
+    only_listed: bool = False,
+) -> dict[str, Placed]:
+    """Number the pending workloads of these queues, and write what moved; two statements.
+
+    ``listed`` are uids that stand first, in this order, whatever the own order says; with
+    ``only_listed`` nobody else is in the queue.
+    """
+    used = [
+        (queue, *entry, use)
+        for queue, line in lines.items()
+        for entry, use in (line.use or {}).items()
+    ]
+    values: dict[str, Any] = {
+        "cluster": cluster.pk, "queues": list(lines), "now": now,
+        "shared": [each[0] for each in used], "namespaces": [each[1] for each in used],
+        "entries": [each[2] for each in used], "used": [each[3] for each in used],
+        "fronts": [line.order.front for line in lines.values() if line.order.front],
+        "listed": list(listed), "only_listed": only_listed,
+    }  # fmt: skip
+    with connection.cursor() as cursor:
+        cursor.execute(_PLACE, values)
+        placed = {queue: Placed(pending, moved) for queue, pending, moved in cursor.fetchall()}
+    _write_orders(lines, placed, now)
+    return placed
+
+
+def _write_orders(lines: Mapping[str, Line], placed: Mapping[str, Placed], now: datetime) -> None:
     orders: list[QueueOrder] = []
-    for line, ordered in placed:
-        before = len(moved)
-        moved.extend(line.moves(ordered))
-        line.order.pending = len(line.tickets)
-        if len(moved) > before or line.before is None:
+    for name, line in lines.items():
+        done = placed.get(name, Placed())
+        line.order.pending = done.pending
+        if done.moved or line.before is None:
             line.order.placed_at = now
-        if len(moved) > before or line.changed():
+        if done.moved or line.changed:
             orders.append(line.order)
-    if moved:
-        keys = [key for key, _ in moved]
-        positions, in_entry = zip(*(numbers for _, numbers in moved), strict=True)
-        with connection.cursor() as cursor:
-            cursor.execute(_MOVE, [now, keys, list(positions), list(in_entry)])
     QueueOrder.objects.bulk_create(
         orders,
         update_conflicts=True,
         unique_fields=["cluster", "queue"],
         update_fields=[*FIELDS, "placed_at"],
     )
-    return len(moved)

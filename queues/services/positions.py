@@ -11,6 +11,7 @@ the last change of the queue says nothing and is dropped. What is written and wh
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
@@ -20,13 +21,13 @@ from django.db import transaction
 from django.utils import timezone
 
 from kube.client import ClusterClient
-from kube.queue_order import Difference, compare, merged
+from kube.queue_order import Difference, compare
 from kube.queue_settings import QueueSettings
 from kube.visibility import PAGE, Pending
 from queues.models import Link, QueueOrder, Workload
 from queues.services.kueue_lists import DEPTH, Answer, KueueLists
 from queues.services.looked import looked_at
-from queues.services.placing import Line, read, write
+from queues.services.placing import Line, own_order, place, read, uids_of
 from tenants.models import Cluster
 
 log = structlog.get_logger(__name__)
@@ -129,14 +130,14 @@ class Positions:
         due = [queue for queue in self.dirty if self._due(queue, now)]
         if not due:
             return
+        began = time.monotonic()
         with transaction.atomic():
             lines = read(self.cluster, due, self.settings)
             for line in lines.values():
                 line.order.source = QueueOrder.Source.OWN
-            placed = [(line, line.own(self.settings)) for line in lines.values()]
-            write(placed, timezone.now())
+            place(self.cluster, lines, timezone.now())
         self.dirty.difference_update(due)
-        self._rest(lines, now)
+        self._rest(lines, began)
 
     def _due(self, queue: str, now: float) -> bool:
         watched = self._watch(queue)
@@ -146,13 +147,14 @@ class Positions:
             return now - watched.changed_at >= SLOW
         return True
 
-    def _rest(self, lines: dict[str, Line], began: float) -> None:
+    def _rest(self, lines: Mapping[str, Line], began: float) -> None:
+        """Leave each queue alone for longer the more its order cost."""
         now = time.monotonic()
-        rows = sum(len(line.rows) for line in lines.values()) or 1
+        workloads = sum(line.order.pending for line in lines.values()) or 1
         for queue, line in lines.items():
             watched = self._watch(queue)
-            watched.pending = len(line.tickets)
-            cost = (now - began) * len(line.rows) / rows
+            watched.pending = line.order.pending
+            cost = (now - began) * watched.pending / workloads
             watched.place_after = now + max(PLACE_EVERY, PLACE_SHARE * cost)
 
     # -- Kueue's own list ------------------------------------------------------------------
@@ -181,10 +183,8 @@ class Positions:
             self._compare(line, answer.found, watched, now)
 
     def _compare(self, line: Line, found: Pending, watched: Watched, now: float) -> None:
-        own = line.own(self.settings)
-        difference = compare(
-            [line.name_of[ticket.uid] for ticket in own], found.names, complete=found.complete
-        )
+        own = own_order(line, DEPTH + BEYOND if found.complete else len(found.items))
+        difference = compare(list(own), found.names, complete=found.complete)
         if difference and not watched.differs:
             if watched.asked_of != watched.changes:
                 return
@@ -193,20 +193,27 @@ class Positions:
                 return
         watched.differs, watched.doubted = bool(difference), False
         watched.checked_of, watched.checked_at = watched.asked_of, now
-        watched.pending = len(line.tickets)
-        at = timezone.now()
-        _count(line.order, difference, at)
-        line.order.source = QueueOrder.Source.OWN
-        if difference:
-            # What a complete list leaves out does not wait, whatever its object says.
-            own = merged([] if found.complete else own, found.names, line.names)
-            line.order.source = QueueOrder.Source.KUEUE
+        self._settle(line, found, difference)
         if difference != watched.told:
             _tell(line, difference)
         watched.told = difference
-        write([(line, own)], at)
         if watched.asked_of == watched.changes:
             self.dirty.discard(line.order.queue)
+
+    def _settle(self, line: Line, found: Pending, difference: Difference) -> None:
+        """Write the order that holds now: the own one where both agree, else Kueue's."""
+        at = timezone.now()
+        _count(line.order, difference, at)
+        lines = {line.order.queue: line}
+        if not difference:
+            line.order.source = QueueOrder.Source.OWN
+            place(self.cluster, lines, at)
+            return
+        line.order.source = QueueOrder.Source.KUEUE
+        # What a complete list leaves out does not wait, whatever its object says.
+        place(
+            self.cluster, lines, at, listed=uids_of(line, found.names), only_listed=found.complete
+        )
 
 
 def _count(order: QueueOrder, difference: Difference, at: datetime) -> None:
@@ -220,7 +227,7 @@ def _count(order: QueueOrder, difference: Difference, at: datetime) -> None:
 def _tell(line: Line, difference: Difference) -> None:
     say = log.warning if difference else log.info
     say(
-        "positions_differ" if difference else "positions_agree", queue=line.order.queue, pending=len(line.tickets),
+        "positions_differ" if difference else "positions_agree", queue=line.order.queue, pending=line.order.pending,
         moved=difference.moved, missing=difference.missing, unknown=difference.unknown,
         by_use=line.order.by_use,
     )  # fmt: skip

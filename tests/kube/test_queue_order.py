@@ -17,7 +17,6 @@ from kube.queue_order import (
     Turn,
     compare,
     in_order,
-    merged,
     places,
     preemptor,
     shares_by_use,
@@ -336,15 +335,3 @@ def test_compare(own, seen, complete, found):
     difference = compare(names(own), names(seen), complete=complete)
     assert difference == found
     assert bool(difference) == bool(found.workloads)
-
-
-@given(TICKETS, st.randoms(use_true_random=False))
-def test_a_merged_order_holds_everybody_once_and_begins_as_kueue_says(tickets, chance):
-    own = in_order(tickets)
-    by_name = {("nlp", each.uid): each for each in own}
-    seen = chance.sample(list(by_name), k=chance.randint(0, len(by_name)))
-    found = merged(own, [*seen, ("nlp", "stranger")], by_name)
-    assert [("nlp", each.uid) for each in found[: len(seen)]] == seen
-    assert sorted(uids(found)) == sorted(uids(own))
-    rest = found[len(seen) :]
-    assert rest == [each for each in own if each in rest]
