@@ -2,7 +2,7 @@
 
 from django.urls import include, path
 
-from queues.views import clusters, home, job, jobs, plans, queues, requests, tenant
+from queues.views import clusters, home, job, jobs, misrouted, plans, queues, requests, tenant
 
 urlpatterns = [
     path("", home.home, name="home"),
@@ -24,6 +24,7 @@ urlpatterns = [
     path("applies/<uuid:pk>/retry", plans.retry, name="apply-retry"),
     path("c/<slug:cluster>/queues/<slug:name>/", queues.queue, name="queue"),
     path("c/<slug:cluster>/jobs/<slug:namespace>/<str:name>/", job.job, name="job"),
+    path("misrouted/", misrouted.misrouted, name="misrouted"),
     path("clusters/", clusters.clusters, name="clusters"),
     path("clusters/register", clusters.register, name="cluster-register"),
     path("clusters/<slug:slug>/", clusters.cluster, name="cluster"),

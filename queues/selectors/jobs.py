@@ -83,13 +83,14 @@ def quotas(jobs: Iterable[Workload]) -> dict[tuple[int, str, str, str], tuple[in
 
 
 def foreign(words: Iterable[str], tenants: QuerySet[Tenant]) -> frozenset[str]:
-    """Find which of these words name jobs, queues or namespaces of others; two queries."""
+    """Find which of these words name jobs, queues or namespaces of others; one query."""
     asked = set(words)
     mine = Entry.objects.filter(queue__tenant__in=tenants)
     own = mine.filter(cluster=OuterRef("cluster"), namespace=OuterRef("namespace"))
     jobs = Workload.objects.filter(~Exists(own)).filter(Q(name__in=asked) | Q(job_name__in=asked))
-    found = {word for pair in jobs.values_list("name", "job_name") for word in pair}
     others = Queue.objects.exclude(tenant__in=tenants)
     queues = others.filter(Q(name__in=asked) | Q(entries__namespace__in=asked))
-    found |= {word for pair in queues.values_list("name", "entries__namespace") for word in pair}
-    return frozenset(asked & found)
+    rows = jobs.values_list("name", "job_name").union(
+        queues.values_list("name", "entries__namespace"), all=True
+    )
+    return frozenset(asked & {word for pair in rows for word in pair})

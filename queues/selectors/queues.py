@@ -1,20 +1,28 @@
-"""One queue: who runs, who waits and in which order. Jobs of others are counts, never names."""
+"""One queue: who runs, who waits and in which order. Jobs of others are counts, never names.
+
+Both lists come a page at a time: a queue may hold tens of thousands of jobs.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Final
 
-from django.db.models import Count, F, QuerySet, Sum
+from django.contrib.postgres.expressions import ArraySubquery
+from django.db.models import DateTimeField, F, IntegerField, OuterRef, QuerySet
+from django.db.models.functions import Coalesce
+from django.http import QueryDict
 
+from portal.web.lists import Rows, keyset
 from queues.models import Workload
-from queues.selectors.jobs import of_tenants
-from tenants.models import Queue, Tenant
+from queues.selectors.positions import LAST
+from queues.selectors.tenants import RUNNING, WAITING, QueueNow
+from tenants.models import Entry, Queue, Tenant
 
-WAITING = ("waiting",)
-RUNNING = ("running", "starting", "stopping")
-# A list that nobody can read to its end is cut; the counts above it are complete.
-SHOWN = 200
+IN_ORDER: Final = {"place": ("place", "pk")}
+LONGEST_FIRST: Final = {"began": ("began", "pk")}
+NOBODY: Final = Workload.objects.none()
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,64 +37,104 @@ class Others:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """The lists of a queue page."""
+    """The lists of a queue page: one page of each, and sums over all."""
 
-    running: list[Workload]
+    running: Rows[Workload]
     running_others: Others
+    waiting: Rows[Workload]
     pending: list[Workload | Others]
-    preempted: list[Workload]
     totals: dict[str, Others] = field(default_factory=dict)
-    cut: bool = False
 
     @property
     def named(self) -> list[Workload]:
         """Give the jobs that the viewer sees by name."""
         pending = [row for row in self.pending if isinstance(row, Workload)]
-        return [*self.running, *pending, *self.preempted]
+        return [*self.running.rows, *pending]
 
 
-def standing(queue: Queue, tenants: QuerySet[Tenant], *, sees_all: bool) -> Standing:
-    """Give the lists of one queue for a viewer who may see the jobs of ``tenants``."""
-    jobs = Workload.objects.filter(cluster_id=queue.cluster_id, queue=queue.name)
-    mine = jobs if sees_all else jobs.filter(pk__in=of_tenants(tenants).values("pk"))
-    own = set(mine.filter(state__in=WAITING).values_list("pk", flat=True)[: 10 * SHOWN])
-    waiting = list(
-        jobs.filter(state__in=WAITING).order_by(
-            F("position").asc(nulls_last=True), "-priority", "created_at", "pk"
-        )[: SHOWN + 1]
-    )
-    running = list(mine.filter(state__in=RUNNING).order_by("since", "pk")[:SHOWN])
-    totals = _totals(jobs)
-    everyone = totals.get("running", Others(0, 0))
+@dataclass(frozen=True, slots=True)
+class Readable:
+    """The namespaces whose jobs a viewer may read by name: of none, unless it says so."""
+
+    names: frozenset[str] = frozenset()
+    all: bool = False
+
+    def __contains__(self, namespace: object) -> bool:
+        """Say whether the jobs of a namespace have names for the viewer."""
+        return self.all or namespace in self.names
+
+    def __bool__(self) -> bool:
+        """Say whether there is any job that the viewer might read."""
+        return self.all or bool(self.names)
+
+    def of(self, rows: QuerySet[Workload]) -> QuerySet[Workload]:
+        """Keep the jobs that the viewer may read by name."""
+        return rows if self.all else rows.filter(namespace__in=self.names)
+
+
+def readable(queue: Queue, *, sees_all: bool) -> Readable:
+    """Read what ``with_readable`` has added to a queue."""
+    return Readable(frozenset(getattr(queue, "readable", None) or ()), all=sees_all)
+
+
+def with_readable(queues: QuerySet[Queue], tenants: QuerySet[Tenant]) -> QuerySet[Queue]:
+    """Add to each queue the namespaces of its cluster in which ``tenants`` have an entry."""
+    spaces = Entry.objects.filter(cluster=OuterRef("cluster"), queue__tenant__in=tenants)
+    names = spaces.order_by("namespace").values("namespace").distinct()
+    return queues.annotate(readable=ArraySubquery(names))
+
+
+def standing(now: QueueNow, query: QueryDict, seen: Readable) -> Standing:
+    """Give both lists for a viewer who may read these jobs by name.
+
+    ``query`` holds the places of the pages: ``after`` and ``before`` of the waiting list,
+    ``running-after`` and ``running-before`` of the other.
+    """
+    queue = now.queue
+    rows = Workload.objects.filter(cluster_id=queue.cluster_id, queue=queue.name)
+    waiting = keyset(line(rows if seen else NOBODY), query, IN_ORDER)
+    mine = held_by(seen.of(rows) if seen else NOBODY)
+    running = keyset(mine, query, LONGEST_FIRST, name="running-")
+    totals = {"running": _all(now, RUNNING), "waiting": _all(now, WAITING)}
+    own = now.summed(RUNNING, seen)
     return Standing(
         running=running,
         running_others=Others(
-            max(0, everyone.jobs - len(running)),
-            max(0, everyone.devices - sum(job.devices for job in running)),
+            totals["running"].jobs - own.jobs, totals["running"].devices - own.devices
         ),
-        pending=list(_folded(waiting[:SHOWN], own)),
-        preempted=list(mine.filter(preempted=True).order_by("-since", "pk")[:20]),
+        waiting=waiting,
+        pending=list(folded(waiting.rows, seen)) if seen else _hidden(totals["waiting"]),
         totals=totals,
-        cut=len(waiting) > SHOWN,
     )
 
 
-def _totals(jobs: QuerySet[Workload]) -> dict[str, Others]:
-    rows = jobs.order_by().values_list("state").annotate(jobs=Count("pk"), devices=Sum("devices"))
-    totals = {"running": [0, 0], "waiting": [0, 0]}
-    for state, number, devices in rows:
-        name = "waiting" if state in WAITING else "running" if state in RUNNING else ""
-        if name:
-            totals[name][0] += number
-            totals[name][1] += int(devices or 0)
-    return {name: Others(jobs, devices) for name, (jobs, devices) in totals.items()}
+def line(rows: QuerySet[Workload]) -> QuerySet[Workload]:
+    """Give what waits, with the ``place`` by which it is sorted."""
+    place = Coalesce("position", LAST, output_field=IntegerField())
+    return rows.filter(state__in=WAITING).annotate(place=place)
 
 
-def _folded(waiting: Iterable[Workload], own: set[int]) -> Iterable[Workload | Others]:
+def held_by(rows: QuerySet[Workload]) -> QuerySet[Workload]:
+    """Give what has its place, with the time ``began`` by which it is sorted."""
+    began = Coalesce(F("since"), F("created_at"), output_field=DateTimeField())
+    return rows.filter(state__in=RUNNING).annotate(began=began)
+
+
+def _all(now: QueueNow, states: Container[str]) -> Others:
+    sums = now.summed(states)
+    return Others(sums.jobs, sums.devices)
+
+
+def _hidden(waiting: Others) -> list[Workload | Others]:
+    """One stretch for somebody who reads no job of this queue by name."""
+    return [Others(waiting.jobs, waiting.devices, 1, waiting.jobs)] if waiting.jobs else []
+
+
+def folded(waiting: Iterable[Workload], seen: Readable) -> Iterator[Workload | Others]:
     """Replace each stretch of jobs of others by its count and size."""
     hidden: list[Workload] = []
     for job in waiting:
-        if job.pk in own:
+        if job.namespace in seen:
             if hidden:
                 yield _others(hidden)
                 hidden = []

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
 
-from django.db.models import Prefetch, QuerySet
+from django.contrib.postgres.expressions import ArraySubquery
+from django.db.models import OuterRef, Prefetch, QuerySet, Value
+from django.db.models.functions import Coalesce, JSONObject, NullIf
+from django.utils.dateparse import parse_datetime
 
 from queues.models import Apply, ObjectResult, Plan, PlanObject
 from tenants.models import Request, Tenant
@@ -64,7 +69,31 @@ def results_of(apply: Apply | None) -> list[ObjectResult]:
     )
 
 
-def open_of(tenant: Tenant) -> QuerySet[Request]:
-    """Give a tenant's open requests, newest first."""
-    rows = Request.objects.filter(tenant=tenant, state__in=GROUPS["open"])
-    return listed(rows).order_by("-created_at")[:OPEN_SHOWN]
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """One line of an open request."""
+
+    pk: str
+    version: int
+    state: str
+    reason: str
+    author: str
+    updated_at: datetime | None
+
+
+def with_open(tenants: QuerySet[Tenant]) -> QuerySet[Tenant]:
+    """Add to each tenant its open requests, newest first."""
+    rows = Request.objects.filter(tenant=OuterRef("pk"), state__in=GROUPS["open"])
+    name = Coalesce(NullIf("author__display_name", Value("")), "author__username")
+    line = JSONObject(
+        pk="pk", version="version", state="state", reason="reason", author=name,
+        updated_at="updated_at",
+    )  # fmt: skip
+    newest = rows.order_by("-created_at").values(json=line)[:OPEN_SHOWN]
+    return tenants.annotate(its_requests=ArraySubquery(newest))
+
+
+def opened(tenant: Tenant) -> list[Opened]:
+    """Read what ``with_open`` has added."""
+    rows: list[dict[str, Any]] = getattr(tenant, "its_requests", None) or []
+    return [Opened(**row | {"updated_at": parse_datetime(row["updated_at"])}) for row in rows]

@@ -6,6 +6,7 @@ withholds, hands the rest to its parent, and may take from the parent up to its 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -178,6 +179,38 @@ class Tree:
             )
             known = self._sums[id(parent), key] = (taken, spare)
         return known
+
+    def kept(self, queue: str, key: Key) -> int:
+        """Give what others of the same department have idle and keep for themselves."""
+        node = self.queues.get(queue)
+        if node is None:
+            return 0
+        above = [node]
+        while above[-1].parent in self.departments:
+            above.append(self.departments[above[-1].parent])
+        idle = (
+            max(0, self._kept(each, key) - self._usage(each, key))
+            for each in _below(above[-1])
+            if not any(each is reached for reached in above)
+        )
+        return sum(idle)
+
+
+def _below(node: Node) -> Iterator[Node]:
+    for child in node.children:
+        yield child
+        yield from _below(child)
+
+
+def trees(cluster_ids: Iterable[int], limit: int) -> dict[int, Tree]:
+    """Give the quota tree of each cluster in one query, of so many objects in all at most."""
+    rows = ObservedObject.objects.filter(
+        cluster_id__in=set(cluster_ids), kind__in=("ClusterQueue", "Cohort")
+    ).only("cluster_id", "kind", "name", "body")
+    found: dict[int, list[ObservedObject]] = defaultdict(list)
+    for row in rows.order_by("kind", "cluster_id", "name")[:limit]:
+        found[row.cluster_id].append(row)
+    return {cluster: Tree(each) for cluster, each in found.items()}
 
 
 def _node(row: ObservedObject) -> Node:

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
+
+from django.contrib.postgres.expressions import ArraySubquery
+from django.db.models import Count, OuterRef, QuerySet, Subquery, Sum
+from django.db.models.functions import JSONObject
+from django.utils.dateparse import parse_datetime
 
 from kube.catalog import CPU, MEMORY
-from queues.models import ObjectResult, ObservedObject
-from queues.selectors.room import Room, Tree
-from tenants.models import Pool, Queue, QuotaLine, Revision, Tenant
+from queues.models import ObjectResult, ObservedObject, Workload
+from queues.selectors import misrouted
+from queues.selectors.room import Room, Tree, trees
+from tenants.models import Entry, Pool, Queue, QuotaLine, Revision, Tenant
 
 # More of the quota tree than this is not drawn with live room; the catalog's numbers still are.
 TREE_LIMIT = 5000
+WAITING = ("waiting",)
+RUNNING = ("running", "starting", "stopping")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +34,7 @@ class Seen:
     observed_at: datetime | None
     revision: int | None
     status: str = ""
+    stop_policy: str = "None"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +51,14 @@ class LineNow:
         return self.line.resource not in (CPU, MEMORY)
 
 
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """Jobs of one kind together: how many, and how many devices."""
+
+    jobs: int = 0
+    devices: int = 0
+
+
 @dataclass(slots=True)
 class QueueNow:
     """A queue with its lines, and whether the cluster has it as agreed."""
@@ -49,6 +66,9 @@ class QueueNow:
     queue: Queue
     seen: Seen
     lines: list[LineNow] = field(default_factory=list)
+    entries: list[Entry] = field(default_factory=list)
+    #: (state, namespace) -> its jobs.
+    jobs: dict[tuple[str, str], Sums] = field(default_factory=dict)
 
     @property
     def devices(self) -> list[LineNow]:
@@ -60,105 +80,186 @@ class QueueNow:
         """Give the lines of CPU and memory."""
         return [line for line in self.lines if not line.is_device]
 
+    @property
+    def waiting(self) -> Sums:
+        """Sum up what waits."""
+        return self.summed(WAITING)
+
+    @property
+    def running(self) -> Sums:
+        """Sum up what has its place, also what is starting or being stopped."""
+        return self.summed(RUNNING)
+
+    def summed(self, states: Container[str], namespaces: Container[str] | None = None) -> Sums:
+        """Sum up the jobs in these states, of all namespaces or of these."""
+        rows = [
+            sums
+            for (state, namespace), sums in self.jobs.items()
+            if state in states and (namespaces is None or namespace in namespaces)
+        ]
+        return Sums(sum(row.jobs for row in rows), sum(row.devices for row in rows))
+
 
 def tenant_queues(tenant: Tenant) -> list[QueueNow]:
     """Give a tenant's queues with their numbers."""
     return queues_now(Queue.objects.filter(tenant=tenant))
 
 
-def queues_now(queues: Iterable[Queue]) -> list[QueueNow]:
-    """Give queues with agreed and live numbers, in the same number of queries for one or many."""
-    rows = list(
-        Queue.objects.filter(pk__in=[queue.pk for queue in queues])
-        .select_related("tenant", "cluster", "department")
-        .prefetch_related("lines", "entries")
-        .order_by("cluster__slug", "name")
-    )
-    clusters = {row.cluster_id for row in rows}
-    trees, live = _live(clusters)
-    capability = {
-        (pool.cluster_id, pool.flavor): str(pool.spec.get("capability", ""))
-        for pool in Pool.objects.filter(cluster_id__in=clusters)
-    }
-    revisions = _revisions(rows, clusters)
-    return [
-        QueueNow(
-            queue=row,
-            seen=_seen(
-                live.get((row.cluster_id, row.name)), revisions.get((row.cluster_id, row.name))
-            ),
-            lines=[
-                LineNow(
-                    line,
-                    capability.get((row.cluster_id, line.flavor), ""),
-                    trees[row.cluster_id].room(row.name, (line.flavor, line.resource)),
-                )
-                for line in row.lines.all()
-            ],
+def queues_now(queues: Iterable[Queue] | QuerySet[Queue]) -> list[QueueNow]:
+    """Give queues with agreed and live numbers, in two queries for one or many."""
+    if not isinstance(queues, QuerySet):
+        queues = Queue.objects.filter(pk__in=[queue.pk for queue in queues])
+    rows = list(described(queues).order_by("cluster__slug", "name"))
+    return joined(rows, trees({row.cluster_id for row in rows}, TREE_LIMIT))
+
+
+def joined(rows: Iterable[Queue], found: Mapping[int, Tree]) -> list[QueueNow]:
+    """Join rows of ``described`` with the quota trees of their clusters."""
+    nothing = Tree(())
+    return [_now(row, found.get(row.cluster_id, nothing)) for row in rows]
+
+
+def numbers(jobs: QuerySet[Workload]) -> dict[str, int]:
+    """Count a viewer's jobs by state, and under ``astray`` those that can reach no queue."""
+    rows = jobs.order_by().select_related(None).values_list("state")
+    counts = rows.annotate(jobs=Count("pk"), astray=Count("pk", filter=misrouted.WRONG))
+    found = {state: jobs for state, jobs, _astray in counts}
+    return found | {"astray": sum(astray for _state, _jobs, astray in counts)}
+
+
+def quotas(queues: Iterable[QueueNow]) -> dict[tuple[int, str, str, str], tuple[int, int]]:
+    """Give (held, promised) of each line as the cluster has it, by cluster, queue and line."""
+    return {
+        (now.queue.cluster_id, now.queue.name, each.line.flavor, each.line.resource): (
+            each.room.held, each.room.nominal,
         )
-        for row in rows
-    ]
+        for now in queues
+        for each in now.lines
+        if each.room is not None
+    }  # fmt: skip
 
 
-def _live(clusters: set[int]) -> tuple[dict[int, Tree], dict[tuple[int, str], ObservedObject]]:
-    found = ObservedObject.objects.filter(
-        cluster_id__in=clusters, kind__in=["ClusterQueue", "Cohort"]
-    ).order_by("kind", "name")[:TREE_LIMIT]
-    by_cluster: dict[int, list[ObservedObject]] = defaultdict(list)
-    queues: dict[tuple[int, str], ObservedObject] = {}
-    for row in found:
-        by_cluster[row.cluster_id].append(row)
-        if row.kind == "ClusterQueue":
-            queues[row.cluster_id, row.name] = row
-    return {cluster: Tree(by_cluster[cluster]) for cluster in clusters}, queues
+# --- one query for everything that is written about a queue ---------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Applied:
-    number: int
-    at: datetime | None
-
-
-def _revisions(queues: list[Queue], clusters: set[int]) -> dict[tuple[int, str], _Applied]:
-    """Find the revision with which each queue was last written, else the cluster's newest one."""
-    heads = dict(
-        Revision.objects.filter(cluster_id__in=clusters)
-        .order_by("cluster_id", "-number")
-        .distinct("cluster_id")
-        .values_list("cluster_id", "number")
+def described(queues: QuerySet[Queue]) -> QuerySet[Queue]:
+    """Add a queue's lines, entries, jobs and what the cluster says about it, as JSON."""
+    return queues.select_related("tenant", "cluster", "department").annotate(
+        its_lines=_lines(),
+        its_entries=_entries(),
+        its_jobs=_jobs(),
+        its_object=_observed(),
+        its_write=_written(),
+        its_head=Subquery(_newest().values("number")[:1]),
     )
-    results = (
-        ObjectResult.objects.filter(
-            apply__cluster_id__in=clusters,
-            object__kind="ClusterQueue",
-            object__name__in=[queue.name for queue in queues],
-            state__in=[ObjectResult.State.APPLIED, ObjectResult.State.FOUND],
+
+
+def _lines() -> ArraySubquery:
+    pool = Pool.objects.filter(
+        cluster=OuterRef("queue__cluster"), flavor=OuterRef("flavor")
+    ).values("spec__capability")[:1]
+    line = JSONObject(
+        flavor="flavor", resource="resource", position="position", nominal="nominal",
+        borrowing_limit="borrowing_limit", lending_limit="lending_limit",
+        capability=Subquery(pool),
+    )  # fmt: skip
+    rows = QuotaLine.objects.filter(queue=OuterRef("pk")).order_by("position")
+    return ArraySubquery(rows.values(json=line))
+
+
+def _entries() -> ArraySubquery:
+    rows = Entry.objects.filter(queue=OuterRef("pk")).order_by("namespace", "name")
+    return ArraySubquery(rows.values(json=JSONObject(namespace="namespace", name="name")))
+
+
+def _jobs() -> ArraySubquery:
+    """Sum jobs up in the database: a queue may hold tens of thousands."""
+    rows = Workload.objects.filter(
+        cluster=OuterRef("cluster"), queue=OuterRef("name"), state__in=[*WAITING, *RUNNING]
+    )
+    groups = rows.order_by().values("state", "namespace")
+    sums = groups.annotate(jobs=Count("pk"), size=Sum("devices"))
+    return ArraySubquery(
+        sums.values(
+            json=JSONObject(state="state", namespace="namespace", jobs="jobs", devices="size")
         )
-        .order_by("apply__cluster_id", "object__name", "-at")
-        .distinct("apply__cluster_id", "object__name")
-        .values_list("apply__cluster_id", "object__name", "apply__revision__number", "at")
     )
-    found = {(cluster, name): _Applied(number, at) for cluster, name, number, at in results}
-    for queue in queues:
-        if queue.cluster_id in heads:
-            key = (queue.cluster_id, queue.name)
-            found.setdefault(key, _Applied(heads[queue.cluster_id], None))
-    return found
 
 
-def _seen(row: ObservedObject | None, applied: _Applied | None) -> Seen:
-    number = applied.number if applied else None
-    if row is None:
+def _observed() -> Subquery[Any]:
+    row = ObservedObject.objects.filter(
+        cluster=OuterRef("cluster"), kind="ClusterQueue", namespace="", name=OuterRef("name")
+    )
+    facts = JSONObject(
+        in_sync="in_sync", sync_since="sync_since", observed_at="observed_at",
+        conditions="body__status__conditions", stop_policy="body__spec__stopPolicy",
+    )  # fmt: skip
+    return Subquery(row.values(json=facts)[:1])
+
+
+def _written() -> Subquery[Any]:
+    """Find the revision with which the queue was last written or found as wanted."""
+    rows = ObjectResult.objects.filter(
+        apply__cluster=OuterRef("cluster"),
+        object__kind="ClusterQueue",
+        object__name=OuterRef("name"),
+        state__in=[ObjectResult.State.APPLIED, ObjectResult.State.FOUND],
+    ).order_by("-at")
+    return Subquery(rows.values(json=JSONObject(number="apply__revision__number", at="at"))[:1])
+
+
+def _newest() -> QuerySet[Revision]:
+    return Revision.objects.filter(cluster=OuterRef("cluster")).order_by("-number")
+
+
+# --- from those rows to what a page shows -----------------------------------------------------------
+
+
+def _now(row: Any, tree: Tree) -> QueueNow:
+    return QueueNow(
+        queue=row,
+        seen=_seen(row),
+        lines=[_line(row, each, tree) for each in row.its_lines],
+        entries=[Entry(cluster_id=row.cluster_id, **each) for each in row.its_entries],
+        jobs={
+            (each["state"], each["namespace"]): Sums(each["jobs"], int(each["devices"] or 0))
+            for each in row.its_jobs
+        },
+    )
+
+
+def _line(row: Queue, facts: dict[str, Any], tree: Tree) -> LineNow:
+    capability = facts.pop("capability") or ""
+    line = QuotaLine(queue=row, **facts)
+    return LineNow(line, str(capability), tree.room(row.name, (line.flavor, line.resource)))
+
+
+def _seen(row: Any) -> Seen:
+    written = row.its_write or {}
+    number = written.get("number", row.its_head)
+    found = row.its_object
+    if found is None:
         return Seen(False, None, None, None, number)
-    times = [at for at in (row.sync_since, applied.at if applied else None) if at is not None]
-    since = max(times) if times and row.in_sync else row.sync_since
-    return Seen(True, row.in_sync, since, row.observed_at, number, _stopped(row))
+    since, at = _time(found["sync_since"]), _time(written.get("at"))
+    times = [each for each in (since, at) if each is not None]
+    return Seen(
+        present=True,
+        in_sync=found["in_sync"],
+        since=max(times) if times and found["in_sync"] else since,
+        observed_at=_time(found["observed_at"]),
+        revision=number,
+        status=_stopped(found["conditions"]),
+        stop_policy=str(found["stop_policy"] or "None"),
+    )
 
 
-def _stopped(row: ObservedObject) -> str:
+def _time(text: str | None) -> datetime | None:
+    return parse_datetime(text) if text else None
+
+
+def _stopped(conditions: object) -> str:
     """Give the cluster's own words when the queue is not active."""
-    status = row.body.get("status")
-    for condition in (status.get("conditions") or ()) if isinstance(status, dict) else ():
-        if condition.get("type") == "Active" and condition.get("status") != "True":
-            return str(condition.get("message", ""))
+    for condition in conditions if isinstance(conditions, list) else ():
+        if isinstance(condition, dict) and condition.get("type") == "Active":
+            return "" if condition.get("status") == "True" else str(condition.get("message", ""))
     return ""

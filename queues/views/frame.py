@@ -115,6 +115,7 @@ class Frame:
         if held:
             platform = [self.item(_("Catalog"), "catalog"), self.item(_("Clusters"), "clusters")]
             if held.platform:
+                platform.append(self.item(_("Misrouted jobs"), "misrouted"))
                 platform.append(self.item(_("People"), "people"))
             if held.platform or held.tenant_ids(frozenset({access.LEAD})):
                 platform.append(self.item(_("Audit"), "audit"))

@@ -1,7 +1,8 @@
-"""One queue: meters, who runs, who waits and in which order."""
+"""One queue: meters, who runs, who waits and in which order; and what happened to it."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
@@ -9,38 +10,65 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from portal.web.pages import page
-from queues import reading, sentences
-from queues.selectors.freshness import freshness
-from queues.selectors.queues import standing
-from queues.selectors.tenants import queues_now
-from queues.views import meters
+from portal.web.pages import page_if_moved
+from queues import access as own
+from queues import sentences
+from queues.reading.within import viewer_within
+from queues.selectors import events, pulse
+from queues.selectors.queues import readable, standing, with_readable
+from queues.selectors.tenants import QueueNow, queues_now
+from queues.views import happened, meters
 from queues.views.answers import generation, oldest
 from tenants import access
-from tenants.models import Tenant
+from tenants.models import Queue
+
+EVENTS = "events"
 
 
 @require_safe
 @login_required
 def queue(request: HttpRequest, cluster: str, name: str) -> HttpResponse:
     """Show one queue; jobs of tenants that the viewer does not see are counted, not named."""
-    row = access.queue(request.user, cluster, name)
-    held = access.rights(request.user)
-    mine = held.tenant_ids(frozenset({access.USER, access.LEAD}))
-    tenants = Tenant.objects.filter(pk__in=mine)
-    lists = standing(row, tenants, sees_all=bool(held.platform))
-    viewer = reading.viewer(lists.named, tenants, sees_all=bool(held.platform))
-    ages = freshness([row.cluster_id])
-    shown = meters.shown(queues_now([row])[0], ages)
-    owners = {(row.cluster_id, row.name): row}
-    context: dict[str, Any] = {
-        "queue": row, "shown": shown, "lists": lists, "ages": oldest(ages),
-        "running": sentences.shown(lists.running, owners, viewer),
-        "pending": sentences.lines(lists.pending, owners, viewer),
-        "preempted": sentences.shown(lists.preempted, owners, viewer),
+    rows = pulse.of_queue(access.queues(request.user).select_related("cluster", "tenant"))
+    row = access.fetch(request.user, rows, "queue.see", cluster__slug=cluster, name=name)
+    beat = pulse.read(row)
+    draw = partial(_draw, request, row, beat)
+    moved = beat.stamp(access.rights(request.user))
+    return page_if_moved(request, "queues/queue.html", draw, "now", moved=moved)
+
+
+def _draw(request: HttpRequest, row: Queue, beat: pulse.Pulse) -> tuple[dict[str, Any], object]:
+    sight = own.sight(request.user)
+    found = with_readable(Queue.objects.filter(pk=row.pk), sight.tenants)
+    now = queues_now(found)[0]
+    shown = meters.shown(now, beat.ages)
+    parts = _happened if request.GET.get("show") == EVENTS else _jobs
+    context, facts = parts(request, now, sight)
+    context |= {
+        "queue": now.queue, "shown": shown, "ages": oldest(beat.ages),
         "may_ask": access.can(request.user, "request.create", row.tenant),
         "crumbs": [{"label": str(row.tenant), "url": reverse("tenant", args=[row.tenant.slug])}],
     }  # fmt: skip
-    jobs = [each.stamp for each in [*context["running"], *context["pending"]]]
-    stamp = generation(shown.stamp, jobs, lists.totals, ages=oldest(ages))
-    return page(request, "queues/queue.html", context, partial="now", seen=stamp)
+    return context, generation(shown.stamp, facts, ages=oldest(beat.ages))
+
+
+def _jobs(request: HttpRequest, now: QueueNow, sight: own.Sight) -> tuple[dict[str, Any], object]:
+    """Give both lists in the words of the viewer."""
+    lists = standing(now, request.GET, readable(now.queue, sees_all=sight.sees_all))
+    viewer = viewer_within(sight, lists.named, [now])
+    owners = {(now.queue.cluster_id, now.queue.name): now.queue}
+    running = sentences.shown(lists.running, owners, viewer)
+    pending = sentences.lines(lists.pending, owners, viewer)
+    stamps = [each.stamp for each in [*running, *pending]]
+    context = {"lists": lists, "running": running, "pending": pending}
+    return context, (stamps, lists.totals, lists.running_others)
+
+
+def _happened(
+    request: HttpRequest, now: QueueNow, sight: own.Sight
+) -> tuple[dict[str, Any], object]:
+    """Give what happened to the queue, newest first."""
+    found = events.of_queue(now.queue, request.GET)
+    seen = readable(now.queue, sees_all=sight.sees_all)
+    told = happened.told(found.events, now.queue, sight, seen)
+    return {"events": told, "happened": found, "show": EVENTS}, told

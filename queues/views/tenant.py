@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
-from portal.web.pages import page
-from queues import reading, sentences
+from portal.web.pages import page_if_moved
+from queues import access as own
+from queues import sentences
+from queues.reading.within import viewer_within
 from queues.selectors import jobs as select
-from queues.selectors.freshness import freshness
-from queues.selectors.requests import open_of
-from queues.selectors.tenants import tenant_queues
+from queues.selectors import pulse
+from queues.selectors.requests import opened, with_open
+from queues.selectors.tenants import QueueNow, numbers, tenant_queues
 from queues.views import meters
 from queues.views.answers import generation, oldest
 from tenants import access
@@ -26,24 +29,39 @@ WAITING_SHOWN = 10
 @login_required
 def tenant(request: HttpRequest, slug: str) -> HttpResponse:
     """Show one tenant's quota, waiting jobs and open requests."""
-    row = access.tenant(request.user, slug)
+    rows = with_open(pulse.of_tenant(access.tenants(request.user)))
+    row = access.fetch(request.user, rows, "tenant.see", slug=slug)
+    beat = pulse.read(row)
+    draw = partial(_draw, request, row, beat)
+    moved = beat.stamp(access.rights(request.user), opened(row))
+    return page_if_moved(request, "queues/tenant.html", draw, "now", moved=moved)
+
+
+def _draw(request: HttpRequest, row: Tenant, beat: pulse.Pulse) -> tuple[dict[str, Any], object]:
     queues = tenant_queues(row)
-    ages = freshness(each.queue.cluster_id for each in queues)
-    sees_jobs = access.can(request.user, "tenant.jobs", row)
-    jobs = select.of_tenants(Tenant.objects.filter(pk=row.pk)) if sees_jobs else None
-    tenants = Tenant.objects.filter(pk=row.pk)
-    waiting = list(select.waiting(jobs)[:WAITING_SHOWN]) if jobs is not None else []
-    viewer = reading.viewer(waiting, tenants, sees_all=bool(access.rights(request.user).platform))
+    shown = [meters.shown(each, beat.ages) for each in queues]
     context: dict[str, Any] = {
-        "tenant": row, "queues": [meters.shown(each, ages) for each in queues],
-        "jobs": sentences.shown(waiting, select.owners(waiting), viewer), "sees_jobs": sees_jobs,
-        "counts": select.counts(jobs) if jobs is not None else {},
-        "requests": list(open_of(row)), "ages": oldest(ages),
+        "tenant": row, "queues": shown, "requests": opened(row), "ages": oldest(beat.ages),
+        "sees_jobs": access.can(request.user, "tenant.jobs", row),
         "sees_people": access.can(request.user, "tenant.people", row),
         "may_ask": access.can(request.user, "request.create", row),
     }  # fmt: skip
+    facts = _jobs(request, row, queues) if context["sees_jobs"] else {"jobs": [], "numbers": {}}
+    context |= facts
     stamp = generation(
-        [each.stamp for each in context["queues"]], [job.stamp for job in context["jobs"]],
-        [(each.pk, each.version) for each in context["requests"]], ages=oldest(ages),
+        [each.stamp for each in shown], [job.stamp for job in facts["jobs"]], facts["numbers"],
+        context["requests"], ages=oldest(beat.ages),
     )  # fmt: skip
-    return page(request, "queues/tenant.html", context, partial="now", seen=stamp)
+    return context, stamp
+
+
+def _jobs(request: HttpRequest, row: Tenant, queues: list[QueueNow]) -> dict[str, Any]:
+    """Give the first waiting jobs in the words of the viewer, and the numbers of all jobs."""
+    jobs = select.of_tenants(Tenant.objects.filter(pk=row.pk))
+    waiting = list(select.waiting(jobs)[:WAITING_SHOWN])
+    viewer = viewer_within(own.sight(request.user), waiting, queues)
+    owners = {(each.queue.cluster_id, each.queue.name): each.queue for each in queues}
+    return {
+        "jobs": sentences.shown(waiting, owners, viewer),
+        "numbers": numbers(jobs),
+    }

@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+from django.http import QueryDict
 from django.utils import timezone
 
 from queues.models import Link, ObservedObject, Stream, Workload
@@ -284,8 +285,31 @@ def test_quotas_of_the_jobs_queues(lab):
     assert jobs.quotas([]) == {}
 
 
-def standing(lab, *, sees_all: bool = False) -> queues.Standing:
-    return queues.standing(Queue.objects.get(name="nlp-train"), mine(lab), sees_all=sees_all)
+def standing(lab, seen: queues.Readable, **query: str) -> queues.Standing:
+    now = tenants.queues_now(Queue.objects.filter(name="nlp-train"))[0]
+    asked = QueryDict(mutable=True)
+    asked.update(query)
+    return queues.standing(now, asked, seen)
+
+
+OWN = queues.Readable(frozenset({"nlp"}))
+ALL = queues.Readable(all=True)
+
+
+def test_what_a_viewer_may_read_comes_with_the_queue(lab):
+    rows = queues.with_readable(Queue.objects.filter(name="nlp-train"), mine(lab))
+
+    assert queues.readable(rows.get(), sees_all=False) == OWN
+
+
+def test_nobody_reads_without_a_right(lab):
+    for rows in (
+        queues.with_readable(Queue.objects.filter(name="nlp-train"), Tenant.objects.none()),
+        Queue.objects.filter(name="nlp-train"),
+    ):
+        seen_ = queues.readable(rows.get(), sees_all=False)
+        assert not seen_
+        assert "nlp" not in seen_
 
 
 def test_jobs_of_others_are_a_count_in_the_line(lab):
@@ -295,7 +319,7 @@ def test_jobs_of_others_are_a_count_in_the_line(lab):
         seen.workload(lab.cluster, name, namespace=namespace, position=place)
     seen.running(lab.cluster, "r")
     seen.running(lab.cluster, MARK, namespace="y")
-    found = standing(lab)
+    found = standing(lab, OWN)
 
     shown = [row if isinstance(row, queues.Others) else row.job_name for row in found.pending]
     assert shown == ["a", queues.Others(2, 16, 2, 3), "b", queues.Others(1, 8, 5, 5)]
@@ -307,23 +331,51 @@ def test_jobs_of_others_are_a_count_in_the_line(lab):
 
 def test_platform_sees_every_job(lab):
     seen.workload(lab.cluster, MARK, namespace="x", position=1, preempted=True)
-    found = standing(lab, sees_all=True)
 
-    assert [row.job_name for row in found.pending] == [MARK]
-    assert [row.job_name for row in found.preempted] == [MARK]
+    assert [row.job_name for row in standing(lab, ALL).pending] == [MARK]
 
 
-def test_long_line_is_cut(lab):
+def test_who_reads_no_job_sees_one_sum(lab):
+    for place in range(3):
+        seen.workload(lab.cluster, f"w{place}", position=place + 1)
+    seen.running(lab.cluster, "r")
+    found = standing(lab, queues.Readable())
+
+    assert found.pending == [queues.Others(3, 24, 1, 3)]
+    assert (found.running.rows, found.running_others) == ([], queues.Others(1, 8))
+
+
+def many(lab, number: int, **facts: object) -> None:
+    values = {"state": "waiting"} | facts
     Workload.objects.bulk_create(
         Workload(
-            cluster=lab.cluster, uid=str(n), namespace="nlp", name=f"w{n}", job_name=f"w{n}",
-            queue="nlp-train", state="waiting", position=n + 1, devices=1,
-            created_at=timezone.now(), observed_at=timezone.now(), resource_version="1",
+            cluster=lab.cluster, uid=f"{values['state']}{n}", namespace="nlp", name=f"w{n}",
+            job_name=f"w{n}", queue="nlp-train", position=n + 1 if n < 60 else None, devices=1,
+            created_at=timezone.now(), observed_at=timezone.now(), resource_version="1", **values,
         )
-        for n in range(queues.SHOWN + 5)
+        for n in range(number)
     )  # fmt: skip
-    found = standing(lab)
 
-    assert found.cut
-    assert len(found.pending) == queues.SHOWN
-    assert found.totals["waiting"].jobs == queues.SHOWN + 5
+
+def test_long_line_is_read_page_by_page(lab):
+    many(lab, 130)
+    found = standing(lab, OWN)
+    names = [row.job_name for row in found.pending]
+    while found.waiting.after:
+        found = standing(lab, OWN, after=found.waiting.after)
+        names += [row.job_name for row in found.pending]
+
+    assert names[:60] == [f"w{n}" for n in range(60)]
+    assert sorted(names) == sorted(f"w{n}" for n in range(130))
+    assert found.totals["waiting"].jobs == 130
+
+
+def test_both_lists_have_pages_of_their_own(lab):
+    many(lab, 60)
+    many(lab, 60, state="running")
+    first = standing(lab, OWN)
+    second = standing(lab, OWN, **{"running-after": first.running.after})
+
+    assert second.pending == first.pending
+    assert len(second.running) == 10
+    assert not set(second.running) & set(first.running)

@@ -122,6 +122,11 @@ def test_queries_do_not_grow(lab, client, number):
     client.force_login(lab.bob)
     with counted("queues: queue"):
         client.get(URL)
+    with counted("queues: queue, poll"):
+        answer = client.get(URL, headers={"HX-Request": "true"})
+    stamp = pages.SEEN.search(pages.text(answer))[1]
+    with counted("queues: queue, unchanged"):
+        client.get(URL, {"seen": stamp}, headers={"HX-Request": "true"})
 
 
 def test_asking_is_for_leads(full, client):

@@ -124,6 +124,11 @@ def test_queries_do_not_grow(lab, client, number):
     client.force_login(lab.alice)
     with counted("queues: tenant"):
         client.get(URL)
+    with counted("queues: tenant, poll"):
+        answer = client.get(URL, headers={"HX-Request": "true"})
+    stamp = pages.SEEN.search(pages.text(answer))[1]
+    with counted("queues: tenant, unchanged"):
+        client.get(URL, {"seen": stamp}, headers={"HX-Request": "true"})
 
 
 def test_at_most_ten_waiting_jobs(lab, client):

@@ -1,0 +1,104 @@
+"""What a page asks first: how old its data is, and whether anything it shows has moved.
+
+Both come with the one row that a page fetches anyway, as annotations, so that a page which did
+not move costs no further query.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from django.contrib.postgres.expressions import ArraySubquery
+from django.db.models import F, Func, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import JSONObject
+from django.utils.dateparse import parse_datetime
+
+from queues.models import Apply, Generation, Stream
+from queues.selectors.freshness import QUEUES, Freshness, of_streams
+from tenants.models import Cluster, Queue, Revision, Tenant
+
+#: The kinds of objects from which meters are worked out.
+METERED: Final = ("ClusterQueue", "Cohort")
+QUEUE, NAMESPACE, OBJECTS = (
+    Generation.Kind.QUEUE,
+    Generation.Kind.NAMESPACE,
+    Generation.Kind.OBJECTS,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Pulse:
+    """``moved`` differs whenever something moved; ``ages`` is by cluster."""
+
+    moved: tuple[object, ...] = ()
+    ages: dict[int, Freshness] = field(default_factory=dict)
+
+    def stamp(self, *more: object) -> tuple[object, ...]:
+        """Give what tells whether a page is still good; a lost line makes it look different."""
+        lost = [(pk, age.lost_since, age.never) for pk, age in sorted(self.ages.items())]
+        return (self.moved, lost, *more)
+
+
+def of_queue(rows: QuerySet[Queue]) -> QuerySet[Queue]:
+    """Add the pulse to queues: their jobs, and the quota of their cluster."""
+    things = Q(kind=QUEUE, name=OuterRef("name")) | Q(kind=OBJECTS, name__in=METERED)
+    return _add(rows, {"cluster": OuterRef("cluster")}, things)
+
+
+def of_tenant(rows: QuerySet[Tenant]) -> QuerySet[Tenant]:
+    """Add the pulse to tenants: the jobs of their queues and namespaces, the quota around them."""
+    own = Queue.objects.filter(tenant=OuterRef(OuterRef("pk")))
+    things = (
+        Q(kind=QUEUE, name__in=own.values("name"))
+        | Q(kind=NAMESPACE, name__in=own.values("entries__namespace"))
+        | Q(kind=OBJECTS, name__in=METERED)
+    )
+    return _add(rows, {"cluster__in": own.values("cluster")}, things)
+
+
+def of_cluster(rows: QuerySet[Cluster], kinds: Iterable[str] = ()) -> QuerySet[Cluster]:
+    """Add the pulse to clusters: all their queues and objects, or only these kinds of objects."""
+    return _add(rows, {"cluster": OuterRef("pk")}, Q(kind__in=(QUEUE, OBJECTS)), kinds)
+
+
+def _add(
+    rows: QuerySet[Any], where: dict[str, Any], things: Q, kinds: Iterable[str] = QUEUES
+) -> QuerySet[Any]:
+    streams = Stream.objects.filter(**where).order_by("cluster", "kind")
+    if kinds:
+        streams = streams.filter(kind__in=list(kinds))
+    line = JSONObject(
+        cluster="cluster_id", alive_at="alive_at", lost_since="lost_since", error="error"
+    )
+    found: QuerySet[Any] = rows.annotate(
+        pulse_lines=ArraySubquery(streams.values(json=line)),
+        # Numbers only rise, so their sum moves whenever one of them does.
+        pulse_moves=_one("sum", "number", Generation.objects.filter(things, **where)),
+        pulse_revision=_one("max", "number", Revision.objects.filter(**where)),
+        pulse_applies=_one("sum", "version", Apply.objects.filter(**where)),
+    )
+    return found
+
+
+def _one(function: str, column: str, rows: QuerySet[Any]) -> Subquery[Any]:
+    """Sum rows up to one number; an aggregate of Django's own would want groups."""
+    return Subquery(rows.order_by().annotate(one=Func(F(column), function=function)).values("one"))
+
+
+def read(row: Any) -> Pulse:
+    """Take the pulse from a row that was fetched with it."""
+    lines: dict[int, list[Stream]] = {}
+    for each in row.pulse_lines:
+        stream = Stream(
+            cluster_id=each["cluster"], error=each["error"],
+            alive_at=_time(each["alive_at"]), lost_since=_time(each["lost_since"]),
+        )  # fmt: skip
+        lines.setdefault(each["cluster"], []).append(stream)
+    moved = (row.pulse_moves, row.pulse_revision, row.pulse_applies)
+    return Pulse(moved, {pk: of_streams(streams) for pk, streams in lines.items()})
+
+
+def _time(text: str | None) -> Any:
+    return parse_datetime(text) if text else None
