@@ -7,8 +7,9 @@ from django.test import Client
 from django.utils import timezone
 
 from queues.models import Stream, Workload
-from tenants.models import Queue, Request, Tenant
+from tenants.models import Entry, Queue, Request, Tenant
 from tests.cast import GIB, MARK
+from tests.query_counts import counted
 from tests.queues import api, seen
 from tests.queues.api import ask, described, nothing_of_others
 
@@ -490,3 +491,35 @@ def test_no_number_of_the_database_is_an_id(full, client):
     for url in LOOKED_AT:
         text = client.get(f"/api/v1/{url}").content.decode()
         assert not [key for key in keys if key in text.replace('"id":"', "")], url
+
+
+@pytest.mark.parametrize("number", [1, 20])
+@pytest.mark.parametrize("url", LOOKED_AT)
+def test_queries_do_not_grow(lab, client, url, number):
+    seen.lab(lab.cluster)
+    seen.workload(lab.cluster, "train-1")
+    for each in range(number):
+        seen.workload(lab.cluster, f"more-{each}", position=each + 1)
+        seen.workload(lab.cluster, f"{MARK}-{each}", namespace="cv", position=each + 50)
+    client.force_login(lab.bob)
+    with counted(f"api: {url.replace('lab/nlp/train-1', '...').replace('lab/nlp-train', '...')}"):
+        assert client.get(f"/api/v1/{url}").status_code == 200
+
+
+@pytest.mark.parametrize("number", [1, 12])
+def test_queries_do_not_grow_with_queues_and_requests(lab, client, number):
+    seen.lab(lab.cluster)
+    for each in range(number):
+        queue = Queue.objects.create(
+            cluster=lab.cluster, tenant=lab.nlp, name=f"nlp-{each}", purpose="training",
+            strategy="BestEffortFIFO", stop_policy="None", spec={},
+        )  # fmt: skip
+        Entry.objects.create(queue=queue, cluster=lab.cluster, namespace="nlp", name=f"e-{each}")
+        Request.objects.create(
+            cluster=lab.cluster, tenant=lab.nlp, kind="quota", author=lab.alice, reason="x", state="applied",
+            key=f"key-{each}-0123456789abcdef", edits=[],
+        )  # fmt: skip
+    client.force_login(lab.alice)
+    for url in ("queues/", "tenants/nlp/", "requests/"):
+        with counted(f"api: {url}"):
+            client.get(f"/api/v1/{url}")
