@@ -230,7 +230,9 @@ def run(place: Place, port: int, *, once: bool) -> None:
         for child in first:
             say(f"starting {child.name}")
             supervisor.start(child)
-        manage(env, "demo_seed", str(place.folder / "access.json"))
+        # Its own few lines are the progress; the events of the tasks it wakes are not.
+        quiet = env | {"GPUPORTAL_LOG_LEVEL": "WARNING"}
+        manage(quiet, "demo_seed", str(place.folder / "access.json"))
         for child in second:
             supervisor.start(child)
         stop_if_asked(supervisor)
