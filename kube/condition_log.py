@@ -91,12 +91,20 @@ def _mark(value: Logged) -> int:
     return crc32(f"{value.reason}\0{value.message}".encode())
 
 
+def _text(message: str) -> str:
+    """Return a message as a database holds it: without null characters, and not without end."""
+    return message[:LONGEST].replace("\0", "")
+
+
 def _values(sight: Sight) -> Iterator[tuple[str, Logged]]:
     """Yield everything that has a line of its own."""
     for name, each in sight.conditions.items():
-        yield name[:128], Logged(each.status, each.reason[:128], each.message[:LONGEST], each.since)
+        yield (
+            name[:128],
+            Logged(each.status[:32], each.reason[:128], _text(each.message), each.since),
+        )
     for name, state, message, since in sight.checks:
-        yield f"{CHECK}{name}"[:128], Logged(state, "", message[:LONGEST], since)
+        yield f"{CHECK}{name}"[:128], Logged(state[:32], "", _text(message), since)
     if not sight.active:
         yield "Active", Logged("False", "", "", None)
     if sight.requeue_at:

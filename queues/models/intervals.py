@@ -74,6 +74,7 @@ class Lifetime(models.Model):
     held = models.JSONField(_("held"), default=list)
     running_since = models.DateTimeField(_("admitted"), null=True)
     evictions = models.PositiveIntegerField(_("evictions"), default=0)
+    counted = models.PositiveIntegerField(_("evictions counted by the cluster"), default=0)
     past_seconds = models.BigIntegerField(_("admitted before"), default=0)
     active = models.BooleanField(default=True)
     orphaned = models.BooleanField(_("without an owner"), default=False)

@@ -1,0 +1,96 @@
+"""Rows of the ledger: added by COPY, lifetimes brought up to date in one statement."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import orjson
+from django.db import connection, models
+from psycopg import sql
+
+from queues.models import ConditionChange, Eviction, Interval, Lifetime
+from queues.services.merge import as_csv
+
+LIFETIME: Final = tuple(str(each.column) for each in Lifetime._meta.local_fields)
+INTERVAL: Final = (
+    "cluster_id", "lifetime_id", "phase", "attempt", "starts", "starts_quality",
+    "starts_earliest", "starts_latest", "ends", "ends_quality", "ends_earliest", "ends_latest",
+    "ended_by", "queue", "cohort", "priority_class", "priority", "cause", "preemptor_uid",
+    "devices", "held",
+)  # fmt: skip
+EVICTION: Final = (
+    "cluster_id", "lifetime_id", "number", "attempt", "at", "quality", "earliest", "latest",
+    "cause", "detail", "preemptor_uid", "preemptor_job_uid", "preemptor_path", "preemptee_path",
+    "message", "queue", "priority_class", "priority", "devices", "running_since", "checkpoint_at",
+    "lost_seconds",
+)  # fmt: skip
+CHANGE: Final = ("lifetime_id", "type", "status", "reason", "message", "at", "seen_at")
+TABLES: Final[dict[type[models.Model], tuple[str, ...]]] = {
+    Lifetime: LIFETIME,
+    Interval: INTERVAL,
+    Eviction: EVICTION,
+    ConditionChange: CHANGE,
+}
+
+Row = Sequence[Any]
+
+
+def append(model: type[models.Model], rows: Sequence[Row]) -> int:
+    """Add rows, values in the order of ``TABLES``; JSON comes as text. Returns how many."""
+    if not rows:
+        return 0
+    columns = TABLES[model]
+    nullable = {each.column for each in model._meta.local_fields if each.null}
+    statement = sql.SQL("COPY {} ({}) FROM STDIN WITH (FORMAT csv, FORCE_NOT_NULL ({}))").format(
+        sql.Identifier(model._meta.db_table),
+        _names(columns),
+        _names([column for column in columns if column not in nullable]),
+    )
+    with connection.cursor() as cursor, cursor.copy(statement) as copy:
+        copy.write(as_csv(rows))
+    return len(rows)
+
+
+def next_ids(count: int) -> list[int]:
+    """Take keys for lifetimes that are about to be added."""
+    if not count:
+        return []
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT nextval(pg_get_serial_sequence('queues_lifetime', 'id')) "
+            "FROM generate_series(1, %s)",
+            [count],
+        )
+        return [row[0] for row in cursor.fetchall()]
+
+
+def update(rows: Sequence[Row]) -> int:
+    """Bring lifetimes up to date, values in the order of ``LIFETIME``; the key tells which."""
+    if not rows:
+        return 0
+    fields = Lifetime._meta.local_fields
+    types = {str(each.column): _type(each) for each in fields}
+    changes = [sql.SQL("{0} = came.{0}").format(sql.Identifier(name)) for name in LIFETIME[1:]]
+    shape = [
+        sql.SQL("{} {}").format(sql.Identifier(name), sql.SQL(types[name])) for name in LIFETIME
+    ]
+    statement = sql.SQL(
+        "UPDATE queues_lifetime AS here SET {} FROM json_to_recordset(%s::json) AS came({}) "
+        "WHERE here.id = came.id"
+    ).format(sql.SQL(", ").join(changes), sql.SQL(", ").join(shape))
+    came = orjson.dumps(
+        [dict(zip(LIFETIME, row, strict=True)) for row in rows], option=orjson.OPT_NAIVE_UTC
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(statement, [came.decode()])
+        return int(cursor.rowcount)
+
+
+def _names(columns: Sequence[str]) -> sql.Composed:
+    return sql.SQL(", ").join(map(sql.Identifier, columns))
+
+
+def _type(field: Any) -> str:
+    """Return the type of a column's values; a key is a number without its sequence."""
+    return str(field.rel_db_type(connection) if field.primary_key else field.db_type(connection))
