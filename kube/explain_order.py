@@ -39,12 +39,24 @@ def in_order(facts: Facts, reasons: tuple[Reason, ...]) -> tuple[Reason, ...]:
     groups = _flavor_groups(facts)
     held: dict[tuple[str, str], dict[str, list[Reason]]] = {}
     for each in reasons:
-        group = groups.get(each.flavor, "" if each.flavor else f"{each.code} {each.resource}")
+        group = groups.get(each.flavor, "") if each.flavor else _group(each, reasons, groups)
         held.setdefault((each.pod_set, group), {}).setdefault(each.flavor, []).append(each)
     parts = [sorted((_flavor(own) for own in flavors.values()), key=_mildest)
              for flavors in held.values()]  # fmt: skip
     parts.sort(key=_gravest)
     return tuple(each for flavors in parts for own in flavors for each in own)
+
+
+def _group(each: Reason, reasons: tuple[Reason, ...], groups: dict[str, str]) -> str:
+    """A topology names no flavor: it is tried where the quota of one of the flavors suffices."""
+    beside = {
+        groups.get(other.flavor, "")
+        for other in reasons
+        if other.flavor and other.pod_set == each.pod_set
+    }
+    if each.stage is Stage.TOPOLOGY and len(beside) == 1:
+        return beside.pop()
+    return f"{each.code} {each.resource}"
 
 
 def _flavor(reasons: list[Reason]) -> list[Reason]:

@@ -278,7 +278,7 @@ _PODS = (
         "node_failed",
         "unhealthy node(s)",
         r"workload was evicted as there was no replacement for unhealthy node\(s\): "
-        r"(?P<nodes>\S+(?:, \S+)*)",
+        r"(?P<nodes>[^\s,]+(?:, ?[^\s,]+)*)",
     ),
     _row("too_many_retries", "re-queuing retries", r"exceeding the maximum number of re-queuing"),
 )

@@ -126,10 +126,12 @@ class Reason:
         """Return the fields that say something: what a row keeps."""
         always = ("stage", "code", "never")
         held = self.as_json()
-        return {key: value for key, value in held.items() if key in always or value not in _NONE}
+        return {key: value for key, value in held.items() if key in always or _says(value)}
 
 
-_NONE: tuple[Any, ...] = (None, "", False, {})
+def _says(value: Any) -> bool:
+    """A zero says something, and what is empty does not."""
+    return bool(value) or (value == 0 and value is not False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,252 +1,232 @@
-"""Recorded workloads of real Kueue releases, and what a person is told about each."""
-
-import json
-from datetime import UTC, datetime
-from pathlib import Path
+"""The order of judgement: ends, switches, evictions, then queues, checks and the text."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from kube import pending_texts
-from kube.explain import State, explain
+from kube.explain import Explanation, Reason, State, explain
+from kube.reasons import Change, FreedBy, Stage
+from tests.kube import recorded
+from tests.kube.waiting import (
+    admitted,
+    cluster_queue,
+    condition,
+    entry,
+    event,
+    flavors,
+    for_pod_set,
+    line,
+    pod,
+    short,
+    waits,
+    workload,
+)
 
-FIXTURES = Path(__file__).parent / "fixtures"
-RELEASES = ("0.17.0", "0.19.2", "0.19.2-granular")
-WORKLOADS = {
-    release: json.loads((FIXTURES / f"workloads-{release}.json").read_text())
-    for release in RELEASES
-}
-EXPECTED = [
-    line.split()
-    for line in (FIXTURES / "explanations.txt").read_text().splitlines()
-    if not line.startswith("#")
-]
-
-
-def recorded(name, release="0.17.0"):
-    return WORKLOADS[release][name]
-
-
-def queue(kind="ClusterQueue", *, spec=None, active=None, **metadata):
-    conditions = [dict(zip(("status", "reason", "message"), active, strict=True))] if active else []
-    conditions = [{"type": "Active"} | each for each in conditions]
-    return {
-        "kind": kind,
-        "metadata": {"name": "q"} | metadata,
-        "spec": spec or {},
-        "status": {"conditions": conditions},
-    }
-
-
-def waiting(text, **more):
-    condition = {"type": "QuotaReserved", "status": "False", "reason": "Pending", "message": text}
-    return {"metadata": {"name": "w"}, "spec": {}, "status": {"conditions": [condition]} | more}
-
-
-@pytest.mark.parametrize("line", EXPECTED, ids=lambda line: "-".join(line[:2]))
-def test_recorded(line):
-    release, name, state, stage, code, *flags = line
-    found = explain(recorded(name, release))
-    assert (found.state, found.stage or "-", found.code) == (state, stage, code)
-    raised = {flag for flag in ("never", "preempted", "preempting") if getattr(found, flag)}
-    assert raised == set(flags)
-
-
-def test_every_recorded_workload_has_an_expectation():
-    held = {(release, name) for release, each in WORKLOADS.items() for name in each}
-    assert held == {(line[0], line[1]) for line in EXPECTED}
-    assert not [line for line in EXPECTED if line[4] == "unknown"]
-
-
-def test_the_missing_amount_is_told():
-    found = explain(recorded("02-quota-wait"))
-    assert found.params["resource"] == "nvidia.com/gpu"
-    assert found.params["flavor"] == "a100"
-    assert found.params["missing"] == "4"
-    assert found.raw.startswith("couldn't assign flavors")
-    assert found.since is not None
-    assert found.since.tzinfo is UTC
-
-
-def test_the_largest_possible_amount_is_told():
-    found = explain(recorded("19-pytorch-two-podsets-max"))
-    assert found.params["pod_set"] == "worker"
-    assert [found.params[key] for key in ("earlier", "asked", "capacity")] == ["2", "14", "6"]
-
-
-def test_a_check_tells_its_own_words():
-    found = explain(recorded("92-check-rejected-before-eviction"))
-    assert found.params["check"] == "ac-hold"
-    assert found.params["message"] == "budget exceeded"
+T0, T1 = "2026-11-29T10:05:00Z", "2026-11-29T10:06:00Z"
 
 
 @pytest.mark.parametrize(
-    ("cluster_queue", "code"),
+    ("word", "code"),
     [
-        (queue(spec={"stopPolicy": "Hold"}), "queue_stopped"),
-        (queue(spec={"stopPolicy": "HoldAndDrain"}), "queue_stopped"),
-        (queue(deletionTimestamp="2026-11-29T10:00:00Z"), "queue_terminating"),
-        (queue(active=("False", "FlavorNotFound", "references missing")), "queue_flavor_missing"),
-        (queue(active=("False", "NewReason", "?")), "queue_inactive"),
-        (queue(active=("True", "Ready", "ok")), "quota_short"),
-        (None, "quota_short"),
+        ("Succeeded", "succeeded"), ("Failed", "failed"), ("OutOfSync", "out_of_sync"),
+        ("FailedToStart", "failed_to_start"), ("WorkloadSliceReplaced", "replaced"),
+        ("OwnerNotFound", "owner_gone"), ("OfTomorrow", "ended"),
     ],
-)
-def test_the_queue_is_looked_at_before_the_message(cluster_queue, code):
-    found = explain(recorded("31p-stopped-cq-holdanddrain-pending"), cluster_queue=cluster_queue)
-    assert found.code == code
-    assert "6 more needed" in found.raw or code != "quota_short"
-
-
-@pytest.mark.parametrize(
-    ("local_queue", "code"),
-    [
-        (queue("LocalQueue", spec={"stopPolicy": "Hold", "clusterQueue": "c"}), "entry_stopped"),
-        (queue("LocalQueue", spec={"stopPolicy": "None"}), "entry_without_queue"),
-        (
-            queue(
-                "LocalQueue",
-                spec={"clusterQueue": "c"},
-                active=("False", "ClusterQueueDoesNotExist", "Can't submit"),
-            ),
-            "queue_missing",
-        ),
-        (queue("LocalQueue", spec={"clusterQueue": "c"}), "quota_short"),
-    ],
-)
-def test_the_entry_is_looked_at_before_the_message(local_queue, code):
-    assert explain(recorded("02-quota-wait"), local_queue=local_queue).code == code
-
-
-def test_a_stopped_queue_says_nothing_about_a_running_job():
-    held = queue(spec={"stopPolicy": "Hold"})
-    assert explain(recorded("01-running-single"), cluster_queue=held).state is State.RUNNING
-
-
-def pod(phase, *, gates=(), scheduled=None, waiting=None):
-    status = {"phase": phase}
-    if scheduled is not None:
-        condition = {"type": "PodScheduled", "status": "False", "message": scheduled}
-        status["conditions"] = [condition]
-    if waiting:
-        status["containerStatuses"] = [{"state": {"waiting": {"reason": waiting, "message": "m"}}}]
-    return {"spec": {"schedulingGates": [{"name": gate} for gate in gates]}, "status": status}
-
-
-@pytest.mark.parametrize(
-    ("pods", "state", "code"),
-    [
-        ([], "starting", "no_pods_yet"),
-        ([pod("Running"), pod("Succeeded")], "running", "running"),
-        ([pod("Running"), pod("Pending")], "running", "container_starting"),
-        ([pod("Pending", scheduled="0/4 nodes")], "starting", "unschedulable"),
-        ([pod("Pending", waiting="ImagePullBackOff")], "starting", "image"),
-        ([pod("Pending", waiting="CrashLoopBackOff")], "starting", "container_waiting"),
-        ([pod("Pending", gates=["kueue.x-k8s.io/topology"])], "starting", "pod_gated"),
-        (
-            [pod("Pending", scheduled="no room"), pod("Pending", waiting="ErrImagePull")],
-            "starting",
-            "unschedulable",
-        ),
-    ],
-)
-def test_pods_of_an_admitted_workload(pods, state, code):
-    found = explain(recorded("97-admitted-pod-not-started"), pods=pods)
-    assert (found.state, found.code) == (state, code)
-
-
-def test_flavors_are_alternatives_but_pod_sets_are_all_needed():
-    alternatives = (
-        "couldn't assign flavors to pod set main: flavor a doesn't match node affinity, "
-        "insufficient unused quota for nvidia.com/gpu in flavor b, 2 more needed"
-    )
-    both = (
-        "couldn't assign flavors to pod set a: insufficient unused quota for cpu in flavor a, 1 "
-        "more needed; couldn't assign flavors to pod set b: insufficient quota for cpu in flavor "
-        "a, previously considered podsets requests (0) + current podset request (9) > maximum "
-        "capacity (4)"
-    )
-    assert explain(waiting(alternatives)).code == "quota_short"
-    found = explain(waiting(both))
-    assert found.code == "max_capacity"
-    assert found.params["pod_set"] == "b"
-    assert [reason.code for reason in found.reasons] == ["max_capacity", "quota_short"]
-
-
-def test_devices_come_before_cpu():
-    text = (
-        "couldn't assign flavors to pod set main: insufficient unused quota for cpu in flavor a100, "
-        "24 more needed, insufficient unused quota for nvidia.com/gpu in flavor a100, 3 more needed"
-    )
-    found = explain(waiting(text))
-    assert [(each.resource, each.missing) for each in found.reasons] == [
-        ("nvidia.com/gpu", 3),
-        ("cpu", 24_000),
-    ]
-
-
-def test_groups_of_resources_are_all_needed():
-    text = (
-        "couldn't assign flavors to pod set main: flavor gpu doesn't match node affinity, "
-        "insufficient unused quota for cpu in flavor plain, 2 more needed"
-    )
-    groups = [{"flavors": [{"name": "gpu"}]}, {"flavors": [{"name": "plain"}]}]
-    found = explain(waiting(text), cluster_queue=queue(spec={"resourceGroups": groups}))
-    assert found.code == "selector_mismatch"
-    assert found.never
-
-
-def test_an_unknown_text_is_kept():
-    found = explain(waiting("the moon is in the wrong house"))
-    assert (found.stage, found.code, found.raw) == (
-        "order",
-        "unknown",
-        "the moon is in the wrong house",
-    )
-
-
-def test_noise_is_not_a_reason():
-    text = (
-        "couldn't assign flavors to pod set main: insufficient unused quota for nvidia.com/gpu in "
-        "flavor a100, 1 more needed, skipping flavor h100 as it is not found in the nomination "
-        "mapping for resource nvidia.com/gpu"
-    )
-    assert [reason.code for reason in explain(waiting(text)).reasons] == ["quota_short"]
-
-
-def test_a_finished_workload_is_finished_though_it_still_shows_its_quota():
-    found = explain(recorded("80-finished-succeeded"))
-    assert found.since == datetime.fromisoformat(
-        next(
-            each["lastTransitionTime"]
-            for each in recorded("80-finished-succeeded")["status"]["conditions"]
-            if each["type"] == "Finished"
-        )
-    )
+)  # fmt: skip
+def test_a_finished_workload_is_finished_whatever_else_it_shows(word, code):
+    done = condition("Finished", "True", word, "done", T1)
+    for each in (admitted(done), waits("LocalQueue x is inactive", done), workload(done)):
+        found = explain(each, local_queue=entry(stopPolicy="Hold"))
+        assert (found.state, found.code, found.raw) == ("finished", code, "done")
+    assert explain(admitted(done)).since.minute == 6
 
 
 def test_a_workload_that_is_deleted():
-    workload = json.loads(json.dumps(recorded("01-running-single")))
-    workload["metadata"]["deletionTimestamp"] = "2026-11-29T10:00:00Z"
-    assert explain(workload).state is State.STOPPING
-    workload["status"] = {}
-    assert explain(workload).state is State.GONE
+    gone = {"deletionTimestamp": T1}
+    held, free = admitted(), workload()
+    held["metadata"] |= gone
+    free["metadata"] |= gone
+    assert (explain(held).state, explain(free).state) == (State.STOPPING, State.GONE)
 
 
-@given(st.text(max_size=400))
-def test_any_text_is_read(text):
-    found = explain(waiting(text))
-    assert found.state is State.WAITING
-    assert all(isinstance(value, str) for value in found.params.values())
+def test_what_is_switched_off_is_so_though_its_text_speaks_of_quota():
+    found = explain(waits(for_pod_set(short(4)), spec={"active": False}))
+    assert (found.state, found.code, found.never) == ("deactivated", "deactivated", True)
+    assert found.since is not None
 
 
-def test_a_long_hostile_text_is_read_quickly():
-    text = "couldn't assign flavors to pod set main: " + 'topology "x" allows to fit only 1 ' * 900
-    assert pending_texts.read(text).reasons
+def test_a_mark_for_deactivation_that_is_older_than_the_place_is_history():
+    mark = condition("DeactivationTarget", "True", "MaximumExecutionTimeExceeded", "m", T0)
+    held = [condition("QuotaReserved", "True", since=T1), condition("Admitted", "True", since=T1)]
+    assert explain(workload(*held, mark)).state is State.RUNNING
+    held = [condition("QuotaReserved", "True", since=T0), condition("Admitted", "True", since=T0)]
+    found = explain(workload(*held, mark))
+    assert (found.state, found.code, found.raw) == ("deactivated", "time_limit", "m")
 
 
-@pytest.mark.parametrize("status", [{}, {"conditions": None}, {"conditions": [None, 3]}])
-def test_a_workload_without_conditions_was_not_looked_at(status):
-    found = explain({"metadata": {}, "status": status})
-    assert (found.stage, found.code) == ("order", "not_looked_at")
+@pytest.mark.parametrize(
+    ("text", "events", "kept", "message"),
+    [
+        ('... in Rejected state: "scan" (No licence)', [], {}, "No licence"),
+        (
+            "Admission check(s): scan, were rejected",
+            [event("AdmissionCheckRejected", "Deactivating workload because AdmissionCheck for scan was Rejected: budget exceeded")],
+            {}, "budget exceeded",
+        ),
+        ("Admission check(s): scan,cost, were rejected", [], {"scan": "kept words"}, "kept words"),
+        ("Admission check(s): scan, were rejected", [], {}, None),
+        ("something else", [], {"scan": "not asked"}, None),
+    ],
+)  # fmt: skip
+def test_a_refusal_is_told_in_the_words_of_the_check(text, events, kept, message):
+    """They stand on the object for a fifth of a second: then an event or the watch has them."""
+    evicted = condition("Evicted", "True", "DeactivatedDueToAdmissionCheck", text)
+    found = explain(waits(text, evicted, spec={"active": False}), events=events, kept_messages=kept)
+    assert (found.code, found.params.get("message")) == ("check_rejected", message)
+
+
+def test_the_check_itself_speaks_while_it_still_has_its_words():
+    checks = [{"name": "scan", "state": "Rejected", "message": "own words"}]
+    evicted = condition("Evicted", "True", "DeactivatedDueToAdmissionCheck", '"scan"')
+    job = waits("x", evicted, spec={"active": False}, admissionChecks=checks)
+    assert explain(job, kept_messages={"scan": "kept"}).params["message"] == "own words"
+
+
+def test_pods_of_a_job_that_was_switched_off_may_still_hold_devices():
+    leaving = pod("Running", deletionTimestamp=T1)
+    found = explain(workload(spec={"active": False}), pods=[leaving])
+    assert [reason.code for reason in found.reasons] == ["deactivated", "pods_still_stopping"]
+    assert len(explain(workload(spec={"active": False}), pods=[pod("Running")]).reasons) == 1
+
+
+EVICTIONS = [
+    ("PodsReadyTimeout", "Exceeded the PodsReady timeout a/b", "pods_ready_timeout", {}),
+    ("AdmissionCheck", 'Evicted due to AdmissionCheck in Retry state: "scan" (busy)', "check_retry", {"check": "scan"}),
+    ("ClusterQueueStopped", "The ClusterQueue is stopped", "queue_drained", {}),
+    ("LocalQueueStopped", "The LocalQueue is stopped", "entry_drained", {}),
+    (
+        "NodeFailures", "Workload was evicted as there was no replacement for unhealthy node(s): n-1",
+        "node_failed", {"nodes": "n-1"},
+    ),
+    ("FlavorMigration", "x", "flavor_migration", {}),
+    ("EvictedOnManagerCluster", "x", "remote_evicted", {}),
+    ("OfTomorrow", "x", "evicted", {}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("word", "text", "code", "params"), EVICTIONS, ids=[e[0] for e in EVICTIONS]
+)
+def test_a_workload_that_is_being_stopped(word, text, code, params):
+    evicted = condition("Evicted", "True", word, text, T1)
+    found = explain(admitted(evicted))
+    assert (found.state, found.code, found.preempted) == ("stopping", code, False)
+    assert params.items() <= found.params.items()
+    after = condition("Requeued", "False", word, text, T1)
+    back = explain(waits(text, evicted, after, requeueState={"count": 2}))
+    expected = "back_off" if word == "OfTomorrow" else code
+    assert (back.state, back.code, back.params["count"]) == ("waiting", expected, "2")
+
+
+@pytest.mark.parametrize(
+    ("word", "why"),
+    [
+        ("InClusterQueue", "priority"), ("InCohortReclamation", "reclaimed"),
+        ("InCohortFairSharing", "fair_sharing"),
+        ("InCohortReclaimWhileBorrowing", "reclaimed_while_borrowing"), ("OfTomorrow", "unknown"),
+    ],
+)  # fmt: skip
+def test_why_a_workload_lost_its_place(word, why):
+    lost = [
+        condition("Evicted", "True", "Preempted", "e"),
+        condition("Preempted", "True", word, "p"),
+    ]
+    being = explain(admitted(*lost))
+    assert (being.state, being.code, being.preempted) == ("stopping", "preempted", True)
+    assert being.params == {"preempted_because": why}
+    after = explain(waits(for_pod_set(short(2)), *lost))
+    assert (after.code, after.preempted) == ("quota_short", True)
+    assert after.reasons[1].params == {"preempted_because": why}
+    backing = explain(waits("x", *lost, condition("Requeued", "False", "Preempted")))
+    assert [each.code for each in backing.reasons] == ["preempted"]
+
+
+def test_a_workload_that_was_evicted_for_a_preemption_without_its_cause():
+    lost = condition("Evicted", "True", "Preempted", "e")
+    assert explain(admitted(lost)).params == {}
+
+
+def test_a_stopped_queue_says_nothing_about_a_running_job():
+    held = cluster_queue(stopPolicy="Hold")
+    assert explain(admitted(), cluster_queue=held).state is State.RUNNING
+
+
+@pytest.mark.parametrize(
+    "odd", [{}, {"conditions": None}, {"conditions": [None, 3]}, [], "x", None]
+)
+def test_a_workload_without_conditions_was_not_looked_at(odd):
+    found = explain({"metadata": {}, "status": odd})
+    assert (found.state, found.stage, found.code) == ("waiting", "order", "not_looked_at")
+
+
+def test_no_conditions_of_kueue_018_and_later_are_none_either():
+    """From 0.19 on every new Workload says that its pods are not ready: that is not the reason."""
+    found = explain(workload(condition("PodsReady", "False", "WaitForStart")))
+    assert found.code == "not_looked_at"
+
+
+# --- the answer itself ------------------------------------------------------------------------------
+
+
+def test_the_answer_as_json_has_every_field():
+    change = Change("q", "a100", "nvidia.com/gpu", "nominal", 8, 16)
+    reason = Reason(
+        Stage.QUOTA, "max_capacity", {"capacity": "8"}, never=True, asked=16, free=8, missing=8,
+        freed_by=FreedBy.QUOTA, change=change,
+    )  # fmt: skip
+    found = Explanation(State.WAITING, (reason,)).as_json()
+    assert list(found) == ["state", "preempted", "preempting", "reasons"]
+    told = found["reasons"][0]
+    assert (told["stage"], told["asked"], told["since"], told["raw"]) == ("quota", 16, None, "")
+    assert (told["change"]["from"], told["change"]["to"], told["change"]["kind"]) == (
+        8,
+        16,
+        "ClusterQueue",
+    )
+
+
+def test_a_row_keeps_only_what_is_known():
+    running = explain(admitted()).first.known()
+    assert running == {
+        "stage": None, "code": "running", "never": False, "freed_by": "nobody",
+        "since": "2026-11-29T10:05:00+00:00",
+    }  # fmt: skip
+    zero = Reason(Stage.QUOTA, "quota_short", asked=4, free=0, missing=4).known()
+    assert zero["free"] == 0
+
+
+def test_a_text_that_flickers_is_no_news():
+    """The resource that is named, and texts that come and go in one look, are not told again."""
+    one = explain(waits(for_pod_set(short(2))))
+    other = explain(waits(for_pod_set(short(5, resource="cpu"))))
+    assert one != other
+    assert one.news == other.news
+    raced = explain(waits("Workload no longer fits after processing another workload"))
+    lapped = explain(waits("Workload has overlapping preemption targets with another workload"))
+    assert raced.first.oscillating
+    assert raced.news == lapped.news
+    assert explain(admitted()).news != one.news
+
+
+def test_times_are_utc():
+    found = explain(recorded.workload("02-quota-wait"))
+    assert found.since.utcoffset().total_seconds() == 0
+    assert (found.params["resource"], found.params["missing"]) == ("nvidia.com/gpu", "4")
+
+
+def test_a_queue_that_was_read_before_is_not_read_again():
+    from kube.queue_facts import read_entry, read_queue
+
+    queue = read_queue(cluster_queue("q", flavors(a100=line(8)), stopPolicy="Hold"))
+    here = read_entry(entry())
+    assert read_queue(queue) is queue
+    assert read_entry(here) is here
+    assert explain(waits("x"), cluster_queue=queue, local_queue=here).code == "queue_stopped"
