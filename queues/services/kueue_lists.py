@@ -21,7 +21,7 @@ from queues.models import QueueOrder
 log = structlog.get_logger(__name__)
 
 AT_ONCE: Final = 4  # questions to one Kueue; its flow control gives one account no more
-DEPTH: Final = 10_000  # workloads of one queue that are compared
+DEPTH: Final = 2_000  # workloads of one queue that are compared, those in front
 BACK_OFF: Final = 15.0  # seconds of silence after an answer that was not a list
 FIRST_WAIT: Final = 2.0  # seconds after the first 429 without a time; doubled with each further
 LONGEST_WAIT: Final = 60.0

@@ -1,8 +1,10 @@
 """Puts the pending workloads of queues in order and writes the positions that moved.
 
 However many queues and workloads, one statement numbers and writes them; a workload that keeps
-its position is not written. The order in SQL is that of :mod:`kube.queue_order`, which is what
-Kueue's own list is compared with; a test holds the two together.
+its position is not written. When the first of 50,000 leaves, all others move: then those who
+are near their turn, came or went are written at once, and the rest in slices, a little later.
+The order in SQL is that of :mod:`kube.queue_order`, which is what Kueue's own list is compared
+with; a test holds the two together.
 """
 
 from __future__ import annotations
@@ -25,6 +27,8 @@ FIELDS: Final = (
     "strategy", "by_use", "pending", "front", "source", "checked_at", "differing", "checks",
     "differed", "trouble",
 )  # fmt: skip
+NEAR: Final = 1000  # places that are exact at once; those behind follow
+SLICE: Final = 5000  # workloads that one statement writes
 IN_LINE: Final = Q(state="waiting", turn__gt="")
 _ORDER: Final = """
     k.rank NULLS LAST, coalesce(u.used, 0), w.uid <> ALL(%(fronts)s::text[]),
@@ -48,16 +52,24 @@ WITH line AS (
       AND ((w.state = 'waiting' AND w.turn > '') OR w.position IS NOT NULL)
     WINDOW in_queue AS (PARTITION BY w.queue, {_IN} ORDER BY {_ORDER}),
            in_entry AS (PARTITION BY w.queue, w.namespace, w.entry, {_IN} ORDER BY {_ORDER})
+), away AS (
+    SELECT id, queue, place, entry_place,
+           place IS NULL OR position IS NULL OR least(place, position) <= %(near)s AS near
+    FROM line
+    WHERE (position, entry_position) IS DISTINCT FROM (place, entry_place)
+), due AS (
+    SELECT id, place, entry_place FROM away
+    WHERE near OR queue = ANY(%(far)s::text[]) ORDER BY near DESC, place LIMIT %(most)s
 ), moved AS (
     UPDATE queues_workload AS w
-    SET position = line.place, entry_position = line.entry_place, positioned_at = %(now)s
-    FROM line
-    WHERE w.id = line.id AND (line.position, line.entry_position)
-        IS DISTINCT FROM (line.place, line.entry_place)
+    SET position = due.place, entry_position = due.entry_place, positioned_at = %(now)s
+    FROM due WHERE w.id = due.id
     RETURNING w.id
 )
-SELECT line.queue, count(line.place), count(moved.id)
-FROM line LEFT JOIN moved USING (id) GROUP BY line.queue
+SELECT line.queue, count(line.place), count(moved.id),
+       count(*) FILTER (WHERE away.near AND moved.id IS NULL),
+       count(*) FILTER (WHERE NOT away.near AND moved.id IS NULL)
+FROM line LEFT JOIN away USING (id) LEFT JOIN moved USING (id) GROUP BY line.queue
 """  # noqa: S608 - put together from the constants above
 
 Name = tuple[str, str]
@@ -172,10 +184,15 @@ def uids_of(line: Line, names: Iterable[Name]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """What came of one queue: how many workloads wait in it and how many of them moved."""
+    """What came of one queue: how many workloads wait in it, how many were written or left.
+
+    ``near`` and ``far`` stand elsewhere than is written; ``near`` only when a slice was full.
+    """
 
     pending: int = 0
     moved: int = 0
+    near: int = 0
+    far: int = 0
 
 
 def place(
@@ -183,12 +200,13 @@ def place(
     lines: Mapping[str, Line],
     now: datetime,
     *,
+    far: Iterable[str] = (),
     listed: Sequence[str] = (),
     only_listed: bool = False,
 ) -> dict[str, Placed]:
     """Number the pending workloads of these queues, and write what moved; two statements.
 
-    ``listed`` are uids that stand first, in this order, whatever the own order says; with
+    Places beyond ``NEAR`` are written only in the queues of ``far``. ``listed`` are uids that stand first, in this order, whatever the own order says; with
     ``only_listed`` nobody else is in the queue.
     """
     used = [
@@ -202,10 +220,11 @@ def place(
         "entries": [each[2] for each in used], "used": [each[3] for each in used],
         "fronts": [line.order.front for line in lines.values() if line.order.front],
         "listed": list(listed), "only_listed": only_listed,
+        "far": list(far), "near": NEAR, "most": SLICE,
     }  # fmt: skip
     with connection.cursor() as cursor:
         cursor.execute(_PLACE, values)
-        placed = {queue: Placed(pending, moved) for queue, pending, moved in cursor.fetchall()}
+        placed = {queue: Placed(*numbers) for queue, *numbers in cursor.fetchall()}
     _write_orders(lines, placed, now)
     return placed
 

@@ -27,13 +27,14 @@ from kube.visibility import PAGE, Pending
 from queues.models import Link, QueueOrder, Workload
 from queues.services.kueue_lists import DEPTH, Answer, KueueLists
 from queues.services.looked import looked_at
-from queues.services.placing import Line, own_order, place, read, uids_of
+from queues.services.placing import Line, Placed, own_order, place, read, uids_of
 from tenants.models import Cluster
 
 log = structlog.get_logger(__name__)
 
 PLACE_EVERY: Final = 0.2  # seconds between two orders of one queue, at least
 PLACE_SHARE: Final = 4.0  # a queue rests this many times as long as its order took
+FAR_EVERY: Final = 20.0  # seconds for which places far behind may be those of before
 ASK_EVERY: Final = 2.0  # seconds between two questions about one queue, for each page of its list
 AGAIN: Final = 1.0  # seconds until a first difference is looked at again
 FRESH: Final = 30.0  # seconds for which a comparison stands while nothing changes
@@ -50,6 +51,7 @@ class Watched:
     changes: int = 0
     changed_at: float = 0.0
     place_after: float = 0.0
+    far_after: float = 0.0
     ask_after: float = 0.0
     asked_of: int = -1
     checked_of: int = -1
@@ -80,6 +82,7 @@ class Positions:
         self.settings = settings_of(cluster)
         self.lists = KueueLists(client, long_lists=self.settings.long_lists)
         self.dirty: set[str] = set()
+        self.distant: set[str] = set()
         self.looked: frozenset[str] = frozenset()
         self._watched: dict[str, Watched] = {}
         self._look_after = self._sweep_after = 0.0
@@ -100,6 +103,9 @@ class Positions:
         if now >= self._sweep_after:
             self._sweep_after = now + SWEEP_EVERY
             self._sweep()
+        self.dirty |= {
+            q for q in self.distant if now >= self._watch(q).far_after
+        } - self._followed()
         for answer in self.lists.answers(now):
             self._take(answer, now)
         self._place(now)
@@ -122,22 +128,39 @@ class Positions:
         waiting = Workload.objects.filter(cluster=self.cluster, state="waiting", turn__gt="")
         here = set(waiting.order_by().values_list("queue", flat=True).distinct())
         orders = QueueOrder.objects.filter(cluster=self.cluster, pending__gt=0)
-        # Where Kueue's list is followed, the own order is no correction.
-        followed = {queue for queue in self.looked if self._watch(queue).differs}
-        self.dirty |= (here | set(orders.values_list("queue", flat=True))) - followed - {""}
+        here |= set(orders.values_list("queue", flat=True))
+        self.dirty |= here - self._followed() - {""}
+
+    def _followed(self) -> set[str]:
+        """Return the queues where Kueue's list is followed: the own order is no correction."""
+        return {queue for queue in self.looked if self._watch(queue).differs}
 
     def _place(self, now: float) -> None:
         due = [queue for queue in self.dirty if self._due(queue, now)]
         if not due:
             return
         began = time.monotonic()
+        far = [queue for queue in due if now >= self._watch(queue).far_after]
         with transaction.atomic():
             lines = read(self.cluster, due, self.settings)
             for line in lines.values():
                 line.order.source = QueueOrder.Source.OWN
-            place(self.cluster, lines, timezone.now())
+            placed = place(self.cluster, lines, timezone.now(), far=far)
         self.dirty.difference_update(due)
         self._rest(lines, began)
+        for queue, done in placed.items():
+            self._follow_up(queue, done, far=queue in far)
+
+    def _follow_up(self, queue: str, done: Placed, *, far: bool) -> None:
+        """Come back for what a statement left: near places at once, far ones after a while."""
+        watched = self._watch(queue)
+        if done.near or (far and done.far):
+            self.dirty.add(queue)
+        elif done.far:
+            self.distant.add(queue)
+        elif far:
+            watched.far_after = time.monotonic() + FAR_EVERY
+            self.distant.discard(queue)
 
     def _due(self, queue: str, now: float) -> bool:
         watched = self._watch(queue)
@@ -207,13 +230,14 @@ class Positions:
         lines = {line.order.queue: line}
         if not difference:
             line.order.source = QueueOrder.Source.OWN
-            place(self.cluster, lines, at)
+            place(self.cluster, lines, at, far=lines)
             return
         line.order.source = QueueOrder.Source.KUEUE
         # What a complete list leaves out does not wait, whatever its object says.
         place(
-            self.cluster, lines, at, listed=uids_of(line, found.names), only_listed=found.complete
-        )
+            self.cluster, lines, at, far=lines,
+            listed=uids_of(line, found.names), only_listed=found.complete,
+        )  # fmt: skip
 
 
 def _count(order: QueueOrder, difference: Difference, at: datetime) -> None:

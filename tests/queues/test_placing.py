@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from kube.queue_order import Strategy, Ticket, in_order, places, preemptor
 from kube.queue_settings import QueueSettings
 from queues.models import ObservedObject, QueueOrder, Workload
+from queues.services import placing
 from queues.services.placing import own_order, place, read, uids_of
 
 pytestmark = pytest.mark.django_db
@@ -137,10 +138,46 @@ def test_listed_workloads_stand_first_and_the_others_behind_or_nowhere(lab, work
     assert [uid for *_, uid in numbered(lab.cluster, "q")] == [*listed, *rest]
 
 
+ROW = {
+    "namespace": "a", "entry": "same", "queue": "q", "boost": 0, "age": 0, "position": None,
+    "priority": 0, "turn": "ready",
+}  # fmt: skip
+
+
+def test_near_places_are_exact_at_once_and_far_ones_follow_in_slices(lab, monkeypatch):
+    monkeypatch.setattr(placing, "NEAR", 2)
+    monkeypatch.setattr(placing, "SLICE", 3)
+    make(
+        lab.cluster, [ROW | {"uid": name, "position": n} for n, name in enumerate("abcdefgh")], None
+    )
+
+    def again(**more):
+        return place(lab.cluster, read(lab.cluster, ["q"], KUEUE), NOW, **more)["q"]
+
+    def stored():
+        rows = Workload.objects.filter(cluster=lab.cluster, turn="ready").order_by("uid")
+        return list(rows.values_list("position", flat=True))
+
+    # Stored are 0 to 7, as if one had come in front: the first three are near, a new one is too.
+    Workload.objects.create(
+        cluster=lab.cluster, uid="x", namespace="a", name="x", entry="same", queue="q",
+        state="waiting", turn="ready", queued_at=NOW, created_at=NOW, observed_at=NOW,
+        resource_version="1",
+    )  # fmt: skip
+    first = again()
+    assert (first.pending, first.moved, first.near, first.far) == (9, 3, 1, 5)
+    assert stored() == [1, 2, 3, 3, 4, 5, 6, 7, None]
+    second = again()
+    assert (second.moved, second.near, second.far) == (1, 0, 5)
+    assert stored() == [1, 2, 3, 3, 4, 5, 6, 7, 9]
+    third, fourth = again(far=["q"]), again(far=["q"])
+    assert (third.moved, third.far, fourth.moved, fourth.far) == (3, 2, 2, 0)
+    assert stored() == list(range(1, 10))
+
+
 def test_a_strict_queue_has_nobody_in_front(lab):
-    row = {"namespace": "a", "entry": "same", "queue": "q", "boost": 0, "age": 0, "position": None}
-    low = row | {"uid": "low", "priority": 1, "turn": "makes_room"}
-    high = row | {"uid": "high", "priority": 2, "turn": "ready"}
+    low = ROW | {"uid": "low", "priority": 1, "turn": "makes_room"}
+    high = ROW | {"uid": "high", "priority": 2}
     make(lab.cluster, [low, high], None, Strategy.STRICT)
     place(lab.cluster, read(lab.cluster, ["q"], KUEUE), NOW)
     assert [uid for *_, uid in numbered(lab.cluster, "q")] == ["high", "low"]
