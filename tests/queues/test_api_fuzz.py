@@ -32,32 +32,55 @@ odd = st.sampled_from(
 )  # fmt: skip
 
 
+#: Places in the order of a path's parts: of the asker, and of others.
+OWN = {"cluster": "lab", "namespace": "nlp", "name": "train-1", "slug": "nlp"}
+THEIRS = {"cluster": "lab", "namespace": "cv", "name": f"{MARK}-1", "slug": "cv"}
+PARTS = {"queues": {"name": ("nlp-train", "cv-train")}, "clusters": {"slug": ("lab", "lab")}}
+
+
 def value_of(parameter):
-    """Values as described, and others that are not."""
+    """Values as described, and now and then others."""
     choices = parameter["schema"].get("enum")
-    good = st.sampled_from(choices).map(str) if choices else words
-    if parameter["schema"].get("type") == "integer":
-        good = st.integers(-5, 500).map(str)
-    return st.one_of(good, good, odd)
-
-
-def queries(operation):
-    named = [each for each in operation["parameters"] if each["in"] == "query"]
-    known = st.fixed_dictionaries({}, optional={each["name"]: value_of(each) for each in named})
-    unknown = st.dictionaries(st.text(min_size=1, max_size=12), odd, max_size=1)
-    return st.one_of(
-        known, known, known, st.tuples(known, unknown).map(lambda two: two[0] | two[1])
+    good = (
+        st.sampled_from(choices).map(str) if choices else st.one_of(st.sampled_from(KNOWN), words)
     )
+    if parameter["schema"].get("type") == "integer":
+        good = st.integers(1, 200).map(str)
+    return st.integers(0, 9).flatmap(lambda luck: odd if luck == 0 else good)
+
+
+@st.composite
+def queries(draw, operation):
+    named = {each["name"]: each for each in operation["parameters"] if each["in"] == "query"}
+    named.pop("after", None)
+    chosen = (
+        draw(st.lists(st.sampled_from(sorted(named)), max_size=2, unique=True)) if named else []
+    )
+    query = {name: draw(value_of(named[name])) for name in chosen}
+    match draw(st.integers(0, 9)):
+        case 0:
+            query["after"] = draw(st.one_of(odd, st.text(max_size=99)))
+        case 1:
+            query[draw(st.text(min_size=1, max_size=12))] = draw(odd)
+    return query
+
+
+@st.composite
+def places(draw, path, operation):
+    """A place of one's own, of others, or of nobody."""
+    luck = draw(st.integers(0, 9))
+    place = {}
+    for each in (each["name"] for each in operation["parameters"] if each["in"] == "path"):
+        own, theirs = PARTS.get(path.split("/")[0], {}).get(each, (OWN.get(each), THEIRS.get(each)))
+        found = own if luck < 5 else theirs if luck < 8 else draw(st.one_of(words, odd))
+        place[each] = quote(found or draw(words) or "x", safe="")
+    return path.format_map(place)
 
 
 @st.composite
 def questions(draw):
     path = draw(st.sampled_from(sorted(PATHS)))
-    place = {}
-    for each in PATHS[path]["parameters"]:
-        if each["in"] == "path":
-            place[each["name"]] = quote(draw(st.one_of(words, odd)) or "x", safe="")
-    return path, path.format_map(place), draw(queries(PATHS[path]))
+    return path, draw(places(path, PATHS[path])), draw(queries(PATHS[path]))
 
 
 @pytest.fixture
