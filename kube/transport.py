@@ -93,7 +93,8 @@ class Transport:
         for name in ("ca_certs", "ca_cert_data", "cert_file", "key_file"):
             pool.connection_pool_kw.pop(name, None)
         pool.connection_pool_kw["ssl_context"] = self.connection.tls()
-        pool.connection_pool_kw["maxsize"] = 8
+        # A watch holds its connection; an observer watches some thirty kinds.
+        pool.connection_pool_kw["maxsize"] = 40
         if self.connection.address_allowed is not None:
             pool.pool_classes_by_scheme = {"https": checked_pool(self.connection.address_allowed)}
         return pool

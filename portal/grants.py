@@ -22,15 +22,17 @@ def grant(using: str = "default") -> bool:
         if cursor.fetchone() is None:
             return False
         present = set(connection.introspection.table_names(cursor))
-        for statement in statements(role, present):
+        for statement in statements(role, present, str(connection.settings_dict["NAME"])):
             cursor.execute(statement)
     return True
 
 
-def statements(role: sql.Identifier, present: set[str]) -> list[sql.Composed]:
+def statements(role: sql.Identifier, present: set[str], database: str) -> list[sql.Composed]:
     """Return the statements for the tables that exist."""
     everything = sql.SQL("ALL TABLES IN SCHEMA public")
     found = [
+        # The observer copies its rows into a table of its session before it merges them.
+        sql.SQL("GRANT TEMPORARY ON DATABASE {} TO {}").format(sql.Identifier(database), role),
         sql.SQL("GRANT USAGE ON SCHEMA public TO {}").format(role),
         sql.SQL("REVOKE ALL ON {} FROM {}").format(everything, role),
         sql.SQL("GRANT {} ON {} TO {}").format(ROWS, everything, role),

@@ -31,13 +31,14 @@ class ClusterRow:
     @property
     def alive_at(self) -> Any:
         """Give the oldest sign of life, or nothing when one stream was never heard."""
-        times = [stream.alive_at for stream in self.streams if stream.alive_at is not None]
-        return min(times) if times and len(times) == len(self.streams) else None
+        needed = [stream for stream in self.streams if stream.needed]
+        times = [stream.alive_at for stream in needed if stream.alive_at is not None]
+        return min(times) if times and len(times) == len(needed) else None
 
     @property
     def lost(self) -> bool:
         """Say whether a line to the cluster is down."""
-        return any(is_lost(stream.lost_since) for stream in self.streams)
+        return any(is_lost(stream.lost_since) for stream in self.streams if stream.needed)
 
 
 def cluster_rows(clusters: QuerySet[Cluster]) -> list[ClusterRow]:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
+from hashlib import blake2b
 from typing import Any
+
+import orjson
 
 from kube.catalog import CPU, MEMORY
 from kube.explain import Explanation, Related, explain
@@ -17,16 +20,21 @@ from kube.queue_settings import QueueSettings
 Object = dict[str, Any]
 
 DEFAULT_SETTINGS = QueueSettings()
-OBJECT_KINDS = ("ClusterQueue", "LocalQueue", "Cohort", "ResourceFlavor", "Node")
-KINDS = (*OBJECT_KINDS, "Workload")
+OBJECT_KINDS = (
+    "ClusterQueue", "LocalQueue", "Cohort", "ResourceFlavor", "Topology", "AdmissionCheck",
+    "WorkloadPriorityClass", "Node", "Namespace", "LimitRange",
+)  # fmt: skip
+JOB_UID = "kueue.x-k8s.io/job-uid"
 
 # The fields of a Workload row that are compared before a write: equal rows are not written.
 WORKLOAD_FIELDS = (
     "namespace", "name", "job_kind", "job_name", "entry", "queue", "priority_class", "priority",
     "devices", "held", "state", "stage", "code", "params", "reasons", "never",
     "preempted", "preempting", "raw", "since", "created_at", "resource_version",
-    "queued_at", "turn", "boost",
+    "queued_at", "turn", "boost", "job_uid", "kept", "pods", "stray",
 )  # fmt: skip
+# A version alone is no news: most writes of Kueue change nothing that a row says.
+SILENT = frozenset({"resource_version"})
 
 
 def key_of(item: Mapping[str, Any]) -> tuple[str, str]:
@@ -60,6 +68,10 @@ def body_of(kind: str, item: Object) -> Object:
     }
     if kind == "Node":
         return body | _node(item)
+    if kind == "Namespace":
+        return body
+    if kind == "WorkloadPriorityClass":
+        return body | {"value": item.get("value"), "description": item.get("description", "")}
     return body | {"spec": item.get("spec", {}), "status": item.get("status", {})}
 
 
@@ -145,6 +157,29 @@ def held(workload: Object) -> list[dict[str, Any]]:
     ]
 
 
+def job_uids(workload: Object) -> list[str]:
+    """Return the uids of the jobs that a Workload stands for, the leading one first."""
+    meta = workload["metadata"]
+    label = str((meta.get("labels") or {}).get(JOB_UID) or "")
+    owners = [str(owner.get("uid") or "") for owner in meta.get("ownerReferences") or ()]
+    return [uid for uid in dict.fromkeys((label, *owners)) if uid]
+
+
+def encoded(values: Iterable[Any]) -> list[Any]:
+    """Return values as they are written to the database: objects and lists as JSON text."""
+    return [
+        orjson.dumps(value).decode() if isinstance(value, dict | list) else value
+        for value in values
+    ]
+
+
+def digest(values: Iterable[Any]) -> int:
+    """Return 63 bits that change when one of these values does; never 0."""
+    text = "\x1f".join(map(str, values))
+    number = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(number, "big") >> 1 or 1
+
+
 def _job(workload: Object) -> tuple[str, str]:
     owners = workload["metadata"].get("ownerReferences", [])
     leading = [owner for owner in owners if owner.get("controller")] or owners
@@ -165,10 +200,26 @@ def reasons_of(reading: Explanation) -> list[dict[str, Any]]:
     return rows
 
 
+def read_values(reading: Explanation) -> dict[str, Any]:
+    """Return the columns of a row that an explanation fills."""
+    return {
+        "state": str(reading.state),
+        "stage": str(reading.stage or ""),
+        "code": reading.code or "",
+        "params": dict(reading.params),
+        "reasons": reasons_of(reading),
+        "never": reading.never,
+        "preempted": reading.preempted,
+        "preempting": reading.preempting,
+        "raw": reading.raw or "",
+        "since": reading.since,
+    }
+
+
 def workload_row(
     workload: Object,
-    local_queue: Object | None,
-    cluster_queue: Object | None,
+    local_queue: Mapping[str, Any] | None,
+    cluster_queue: Mapping[str, Any] | None,
     entries: Iterable[str] = (),
     settings: QueueSettings = DEFAULT_SETTINGS,
     related: Related | None = None,
@@ -186,6 +237,8 @@ def workload_row(
     place = stand(workload, local_queue, cluster_queue, settings)
     kind, name = _job(workload)
     pointed = (local_queue or {}).get("spec", {}).get("clusterQueue", "")
+    read = read_values(reading)
+    read["params"] |= _meant(reading.code, entries)
     values = {
         "namespace": meta.get("namespace", ""),
         "name": meta["name"],
@@ -197,20 +250,15 @@ def workload_row(
         "priority": int(spec.get("priority") or 0),
         "devices": devices_asked(workload),
         "held": held(workload),
-        "state": str(reading.state),
-        "stage": str(reading.stage or ""),
-        "code": reading.code or "",
-        "params": dict(reading.params) | _meant(reading.code, entries),
-        "reasons": reasons_of(reading),
-        "never": reading.never,
-        "preempted": reading.preempted,
-        "preempting": reading.preempting,
-        "raw": reading.raw or "",
-        "since": reading.since,
+        **read,
         "created_at": parse_time(meta.get("creationTimestamp")) or datetime.now(UTC),
         "resource_version": version_of(workload),
         "queued_at": place.queued_at,
         "turn": str(place.turn),
         "boost": place.boost,
+        "job_uid": next(iter(job_uids(workload)), "")[:64],
+        "kept": {},
+        "pods": {},
+        "stray": False,
     }
     return {field: values[field] for field in WORKLOAD_FIELDS}

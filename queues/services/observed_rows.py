@@ -1,151 +1,72 @@
-"""Writes what the observer knows: one transaction a window, unchanged rows are not written."""
+"""The tables that the observer writes, and what it says about its lines to the cluster."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from datetime import datetime
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, Final
 
-from django.db import transaction
-from django.db.models import Q
+from django.db.models import F, QuerySet
 from django.utils import timezone
 
-from queues.models import ObservedObject, Stream, Workload
+from queues.models import ObservedEvent, ObservedObject, Stream, Workload
+from queues.services import happened
+from queues.services.merge import Table
 from queues.services.observed import OBJECT_KINDS, WORKLOAD_FIELDS
 from tenants.models import Cluster
 
-ObjectKey = tuple[str, str, str]  # kind, namespace, name
-ObjectRow = tuple[str, str, dict[str, Any], bool | None]  # uid, version, body, in_sync
-QUEUE = WORKLOAD_FIELDS.index("queue")
+_OWN: Final = ("observed_at", "digest", "epoch")
+WORKLOADS: Final = Table(
+    Workload, ("cluster_id", "uid"), ("cluster_id", "uid", *WORKLOAD_FIELDS, *_OWN)
+)
+OBJECTS: Final = Table(
+    ObservedObject,
+    ("cluster_id", "kind", "namespace", "name"),
+    (
+        "cluster_id", "kind", "namespace", "name", "uid", "resource_version", "body", "in_sync",
+        "sync_since", *_OWN,
+    ),
+    steady={"sync_since": "in_sync"},
+)  # fmt: skip
+EVENTS: Final = Table(ObservedEvent, ("cluster_id", "uid"), (*happened.COLUMNS, "digest", "epoch"))
 
 
-class Written:
-    """What the database holds, as far as this process knows; empty until ``load``."""
-
-    def __init__(self, cluster: Cluster) -> None:
-        """Remember whose rows these are."""
-        self.cluster = cluster
-        self.objects: dict[ObjectKey, tuple[str, str, bool | None]] = {}
-        self.workloads: dict[str, tuple[Any, ...]] = {}
-        self._touched: set[str] = set()
-
-    def load(self) -> None:
-        """Read the rows that an earlier observer left, so that equal ones are not written again."""
-        found = ObservedObject.objects.filter(cluster=self.cluster).values_list(
-            "kind", "namespace", "name", "uid", "resource_version", "in_sync"
-        )
-        self.objects = {(k, ns, name): (uid, rv, sync) for k, ns, name, uid, rv, sync in found}
-        rows = Workload.objects.filter(cluster=self.cluster).values_list("uid", *WORKLOAD_FIELDS)
-        self.workloads = {row[0]: tuple(row[1:]) for row in rows}
-
-    def write(
-        self,
-        *,
-        objects: Mapping[ObjectKey, ObjectRow],
-        gone: Iterable[ObjectKey],
-        workloads: Mapping[str, Mapping[str, Any]],
-        gone_workloads: Iterable[str],
-    ) -> int:
-        """Write the differences in one transaction and return how many rows changed."""
-        changed = {key: row for key, row in objects.items() if self._differs(key, row)}
-        fresh = {
-            uid: row for uid, row in workloads.items()
-            if self.workloads.get(uid) != tuple(row.values())
-        }  # fmt: skip
-        lost = [key for key in gone if key in self.objects]
-        ended = [uid for uid in gone_workloads if uid in self.workloads]
-        if not (changed or fresh or lost or ended):
-            return 0
-        now = timezone.now()
-        with transaction.atomic():
-            self._delete(lost, ended)
-            self._put_objects(changed, now)
-            self._put_workloads(fresh, now)
-        self._remember(changed, fresh, lost, ended)
-        return len(changed) + len(fresh) + len(lost) + len(ended)
-
-    def _differs(self, key: ObjectKey, row: ObjectRow) -> bool:
-        uid, version, _, in_sync = row
-        return self.objects.get(key) != (uid, version, in_sync)
-
-    def _remember(
-        self,
-        changed: Mapping[ObjectKey, ObjectRow],
-        fresh: Mapping[str, Mapping[str, Any]],
-        lost: Iterable[ObjectKey],
-        ended: Iterable[str],
-    ) -> None:
-        for key in lost:
-            self.objects.pop(key, None)
-        for uid in (*ended, *fresh):
-            if (before := self.workloads.pop(uid, None)) is not None:
-                self._touched.add(before[QUEUE])
-        self._touched |= {row["queue"] for row in fresh.values()}
-        for key, (uid, version, _, in_sync) in changed.items():
-            self.objects[key] = (uid, version, in_sync)
-        for uid, row in fresh.items():
-            self.workloads[uid] = tuple(row.values())
-
-    def take_touched(self) -> set[str]:
-        """Return, once, the queues into which or out of which a workload changed or moved."""
-        touched, self._touched = self._touched, set()
-        return touched
-
-    def _delete(self, lost: list[ObjectKey], ended: list[str]) -> None:
-        if lost:
-            match = Q()
-            for kind, namespace, name in lost:
-                match |= Q(kind=kind, namespace=namespace, name=name)
-            ObservedObject.objects.filter(match, cluster=self.cluster).delete()
-        if ended:
-            Workload.objects.filter(cluster=self.cluster, uid__in=ended).delete()
-
-    def _put_objects(self, changed: Mapping[ObjectKey, ObjectRow], now: datetime) -> None:
-        rows = [
-            ObservedObject(
-                cluster=self.cluster, kind=kind, namespace=namespace, name=name, uid=uid,
-                resource_version=version, body=body, in_sync=in_sync, observed_at=now,
-                sync_since=now,
-            )
-            for (kind, namespace, name), (uid, version, body, in_sync) in changed.items()
-        ]  # fmt: skip
-        still = [row for row in rows if self._same_sync(row)]
-        moved = [row for row in rows if not self._same_sync(row)]
-        fields = ["uid", "resource_version", "body", "in_sync", "observed_at"]
-        unique = ["cluster", "kind", "namespace", "name"]
-        for batch, update in ((still, fields), (moved, [*fields, "sync_since"])):
-            ObservedObject.objects.bulk_create(
-                batch, update_conflicts=True, unique_fields=unique, update_fields=update,
-                batch_size=500,
-            )  # fmt: skip
-
-    def _same_sync(self, row: ObservedObject) -> bool:
-        known = self.objects.get((row.kind, row.namespace, row.name))
-        return known is not None and known[2] == row.in_sync
-
-    def _put_workloads(self, fresh: Mapping[str, Mapping[str, Any]], now: datetime) -> None:
-        Workload.objects.bulk_create(
-            [
-                Workload(cluster=self.cluster, uid=uid, observed_at=now, **row)
-                for uid, row in fresh.items()
-            ],
-            update_conflicts=True,
-            unique_fields=["cluster", "uid"],
-            update_fields=[*WORKLOAD_FIELDS, "observed_at"],
-            batch_size=500,
-        )
+def digests(rows: QuerySet[Any], *key: str) -> dict[Any, int]:
+    """Return what rows say, as one number each, by a key of one column or more."""
+    found = rows.values_list(*key, "digest").iterator(chunk_size=5000)
+    return {(row[0] if len(key) == 1 else row[:-1]): row[-1] for row in found}
 
 
-def listed(cluster: Cluster, kind: str, version: str) -> None:
-    """Note that a whole list of a kind was read and written."""
+# --- the lines to the cluster ---------------------------------------------------------------------
+
+
+def begun(cluster: Cluster, kind: str, *, needed: bool) -> int:
+    """Note that a list of a kind begins; return its number, which only rises."""
+    row, _ = Stream.objects.get_or_create(cluster=cluster, kind=kind, defaults={"needed": needed})
+    Stream.objects.filter(pk=row.pk).update(epoch=F("epoch") + 1, needed=needed)
+    row.refresh_from_db(fields=["epoch"])
+    return row.epoch
+
+
+def listed(cluster: Cluster, kind: str, version: str) -> bool:
+    """Note that a whole list of a kind was read and written.
+
+    Returns whether the cluster's versions went back, which only a restored backup does.
+    """
     now = timezone.now()
+    before = Stream.objects.filter(cluster=cluster, kind=kind).first()
+    back = before is not None and _is_older(version, before.resource_version)
     Stream.objects.update_or_create(
         cluster=cluster, kind=kind,
         defaults={
-            "resource_version": version, "listed_at": now, "alive_at": now,
-            "lost_since": None, "error": "",
+            "resource_version": version[:32], "listed_at": now, "alive_at": now,
+            "lost_since": None, "error": "", **({"went_back_at": now} if back else {}),
         },
     )  # fmt: skip
+    return back
+
+
+def _is_older(version: str, before: str) -> bool:
+    return version.isdecimal() and before.isdecimal() and int(version) < int(before)
 
 
 def alive(cluster: Cluster, kinds: Iterable[str]) -> None:
@@ -155,11 +76,18 @@ def alive(cluster: Cluster, kinds: Iterable[str]) -> None:
     )
 
 
-def lost(cluster: Cluster, kind: str, error: str) -> None:
+def lost(cluster: Cluster, kind: str, error: str, *, needed: bool = True) -> None:
     """Note that a line is lost; the first loss keeps its time until the line is back."""
     now = timezone.now()
-    row, _ = Stream.objects.get_or_create(cluster=cluster, kind=kind)
+    row, _ = Stream.objects.get_or_create(cluster=cluster, kind=kind, defaults={"needed": needed})
     Stream.objects.filter(pk=row.pk).update(lost_since=row.lost_since or now, error=error[:2000])
+
+
+def unserved(cluster: Cluster, kind: str) -> None:
+    """Forget a kind that the cluster does not serve, or no longer."""
+    Stream.objects.filter(cluster=cluster, kind=kind).delete()
+    ObservedObject.objects.filter(cluster=cluster, kind=kind).delete()
+    Workload.objects.filter(cluster=cluster, stray=True, job_kind=kind).delete()
 
 
 def forget_unknown_kinds(cluster: Cluster) -> None:

@@ -44,6 +44,17 @@ def test_new_connections_of_a_test_take_the_role_too():
 
 
 @pytest.mark.django_db
+def test_the_role_may_make_tables_of_its_session_and_no_others():
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT has_database_privilege(%s, current_database(), 'TEMPORARY'),"
+            " has_schema_privilege(%s, 'public', 'CREATE')",
+            [settings.DATABASE_APP_ROLE] * 2,
+        )
+        assert cursor.fetchone() == (True, False)
+
+
+@pytest.mark.django_db
 @pytest.mark.parametrize("table", settings.APPEND_ONLY_TABLES)
 def test_the_role_may_only_add_to_the_trail(table):
     assert privileges(table) == {"SELECT", "INSERT"}

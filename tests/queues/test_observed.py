@@ -4,10 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kube import kinds
-from kube.watch import Begun, Changes, Listed
 from queues.services import observed
-from queues.services.observer import Known
 
 GIB = 2**30
 
@@ -178,73 +175,7 @@ def test_takes_a_node_as_ready_only_when_it_says_so(conditions, ready):
     assert observed.body_of("Node", node)["ready"] is ready
 
 
-# --- what is known ----------------------------------------------------------------------------
-
-
-def told(kind, *items, change="ADDED"):
-    return Changes(kind, [(change, item) for item in items])
-
-
-def test_a_fresh_list_forgets_what_it_does_not_hold():
-    known = Known()
-    known.absorb(told(kinds.WORKLOAD, workload("job-a"), workload("job-b")))
-    known.cut()
-    known.absorb(Begun(kinds.WORKLOAD))
-    known.absorb(told(kinds.WORKLOAD, workload("job-b")))
-    assert known.gone == {}
-    known.absorb(Listed(kinds.WORKLOAD, "9"))
-    assert known.gone == {("Workload", ("nlp", "job-a")): "uid-job-a"}
-    assert known.fresh == {"Workload": "9"}
-
-
-def test_a_list_that_breaks_off_forgets_nothing():
-    known = Known()
-    known.absorb(told(kinds.WORKLOAD, workload("job-a"), workload("job-b")))
-    known.absorb(Begun(kinds.WORKLOAD))
-    known.absorb(told(kinds.WORKLOAD, workload("job-b")))
-    known.absorb(Begun(kinds.WORKLOAD))
-    known.absorb(told(kinds.WORKLOAD, workload("job-a")))
-    known.absorb(Listed(kinds.WORKLOAD, "9"))
-    assert known.gone == {("Workload", ("nlp", "job-b")): "uid-job-b"}
-
-
-def test_a_name_that_comes_back_is_another_object():
-    known = Known()
-    known.absorb(told(kinds.WORKLOAD, workload("job-a")))
-    known.cut()
-    again = workload("job-a")
-    again["metadata"]["uid"] = "uid-second"
-    known.absorb(told(kinds.WORKLOAD, again))
-    assert known.gone == {("Workload", ("nlp", "job-a")): "uid-job-a"}
-    assert known.dirty == {("Workload", ("nlp", "job-a"))}
-
-
-def test_a_deleted_object_is_gone():
-    known = Known()
-    known.absorb(told(kinds.WORKLOAD, workload("job-a")))
-    known.absorb(told(kinds.WORKLOAD, workload("job-a"), change="DELETED"))
-    assert known.objects["Workload"] == {}
-    assert known.dirty == set()
-
-
-def test_a_queue_that_changes_has_its_workloads_read_again():
-    known = Known()
-    entry = {
-        "metadata": {"name": "nlp-gpu", "namespace": "nlp", "uid": "e", "resourceVersion": "1"},
-        "spec": {"clusterQueue": "nlp-train"},
-    }
-    queue = {"metadata": {"name": "nlp-train", "uid": "q", "resourceVersion": "1"}}
-    known.absorb(told(kinds.LOCAL_QUEUE, entry))
-    known.absorb(told(kinds.WORKLOAD, workload("job-a")))
-    known.cut()
-    known.absorb(told(kinds.CLUSTER_QUEUE, queue))
-    known.spread()
-    assert ("Workload", ("nlp", "job-a")) in known.dirty
-
-
-def entry_named(name, namespace="nlp"):
-    meta = {"name": name, "namespace": namespace, "uid": f"e-{namespace}-{name}"}
-    return {"metadata": meta, "spec": {"clusterQueue": "nlp-train"}}
+# --- jobs that name no entry -------------------------------------------------------------------
 
 
 def sent_astray():
@@ -262,16 +193,3 @@ def test_a_job_that_names_no_entry_is_shown_those_of_its_namespace():
     assert row["params"] == {"entry": "default", "entries": "a, b, c"}
     assert observed.workload_row(sent_astray(), None, None)["params"] == {"entry": "default"}
     assert "entries" not in observed.workload_row(workload(), None, None, ["a"])["params"]
-
-
-def test_a_job_that_names_no_entry_is_read_again_when_one_comes_beside_it():
-    known = Known()
-    known.absorb(told(kinds.WORKLOAD, sent_astray()))
-    known.cut()
-    known.absorb(told(kinds.LOCAL_QUEUE, entry_named("x", "other")))
-    known.spread()
-    assert ("Workload", ("nlp", "job-a")) not in known.dirty
-    known.absorb(told(kinds.LOCAL_QUEUE, entry_named("nlp-gpu")))
-    known.spread()
-    assert ("Workload", ("nlp", "job-a")) in known.dirty
-    assert known.entries_beside(sent_astray()) == ["nlp-gpu"]

@@ -162,8 +162,8 @@ def test_a_position_that_expires_between_pages_begins_the_list_anew(
     proxy.rules.add(watch=True, fresh=True, action=fault.fail(422, "no", "Invalid"), times=None)
     proxy.rules.add(watch=False, nth=2, action=fault.fail(410, "too old", "Expired"))
     seen = following(connect(Identity.READER, through=proxy), silence=3.0)
-    seen.next(Begun)
-    names, _ = seen.list(over=(Bookmark, Lost, Begun, Changes))
+    seen.next(Lost, over=(Begun, Changes))
+    names, _ = seen.list()
     assert names >= {f"{name}-{number}" for number in range(3)}
     seen.stop.set()
 

@@ -1,0 +1,153 @@
+"""The workloads of a cluster as last heard: a small record each, and who depends on what.
+
+A record keeps what explains its workload in packed form, about a tenth of what the same facts
+take as Python objects, and unpacks it when the workload must be read again.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+import msgspec
+
+from queues.services.observed import Object, job_uids, key_of, trim
+
+NOTHING: Final[frozenset[str]] = frozenset()
+
+
+class Record(msgspec.Struct, gc=False):
+    """One workload. ``digest`` is what the database holds, 0 when it holds nothing.
+
+    ``held`` is the queue that it holds quota in, ``queue`` the one in its row. ``mark`` is the
+    number of the list that last held it.
+    """
+
+    namespace: str
+    name: str
+    packed: bytes
+    entry: str
+    held: str
+    job: str
+    queue: str = ""
+    digest: int = 0
+    mark: int = 0
+    kept: dict[str, str] | None = None
+
+
+class Records:
+    """All workloads by uid, with indexes by what their reading depends on."""
+
+    def __init__(self) -> None:
+        """Know nothing."""
+        self.by_uid: dict[str, Record] = {}
+        self.mark = 0
+        self._names: dict[str, str] = {}
+        self._of_entry: dict[tuple[str, str], set[str]] = {}
+        self._holding: dict[str, set[str]] = {}
+        self._of_job: dict[str, str] = {}
+        self._entries: dict[str, set[str]] = {}
+        self._encode = msgspec.msgpack.Encoder().encode
+        self._decode = msgspec.msgpack.Decoder().decode
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self.by_uid)
+
+    def learn(self, item: Object) -> tuple[str, Record]:
+        """Take a workload in as it is now; return its uid and record."""
+        uid = str(item["metadata"]["uid"])
+        namespace, name = key_of(item)
+        spec, status = item.get("spec") or {}, item.get("status") or {}
+        entry = sys.intern(str(spec.get("queueName") or ""))
+        held = sys.intern(str((status.get("admission") or {}).get("clusterQueue") or ""))
+        packed = self._encode(trim(item))
+        record = self.by_uid.get(uid)
+        if record is None:
+            job = next(iter(self.jobs_of(item)), "")
+            record = Record(sys.intern(namespace), name, packed, entry, held, job)
+            self.by_uid[uid] = record
+            self._names[f"{namespace}/{name}"] = uid
+            self._of_job.update((job, uid) for job in self.jobs_of(item))
+            self._place(uid, record)
+        else:
+            record.packed = packed
+            if (entry, held) != (record.entry, record.held):
+                self._unplace(uid, record)
+                record.entry, record.held = entry, held
+                self._place(uid, record)
+        record.mark = self.mark
+        return uid, record
+
+    def forget(self, uid: str) -> Record | None:
+        """Drop a workload; return its last record."""
+        record = self.by_uid.pop(uid, None)
+        if record is None:
+            return None
+        self._unplace(uid, record)
+        name = f"{record.namespace}/{record.name}"
+        if self._names.get(name) == uid:
+            del self._names[name]
+        for job in self.jobs_of(self.unpack(record)):
+            if self._of_job.get(job) == uid:
+                del self._of_job[job]
+        return record
+
+    def jobs_of(self, item: Object) -> list[str]:
+        """Return the uids of the jobs that a workload stands for."""
+        return job_uids(item)
+
+    def unmarked(self) -> list[str]:
+        """Return the workloads that the list of the present mark did not hold."""
+        return [uid for uid, record in self.by_uid.items() if record.mark < self.mark]
+
+    def unpack(self, record: Record) -> Object:
+        """Return the workload again."""
+        found: Object = self._decode(record.packed)
+        return found
+
+    def named(self, namespace: str, name: str) -> str | None:
+        """Return the uid of the workload of that name."""
+        return self._names.get(f"{namespace}/{name}")
+
+    def of_job(self, job_uid: str) -> str | None:
+        """Return the uid of a workload of that job."""
+        return self._of_job.get(job_uid)
+
+    # -- who depends on what ---------------------------------------------------------------
+
+    def of_entry(self, namespace: str, entry: str) -> Iterable[str]:
+        """Return the workloads that name this LocalQueue."""
+        return self._of_entry.get((namespace, entry), NOTHING)
+
+    def of_namespace(self, namespace: str) -> Iterator[str]:
+        """Yield the workloads of a namespace."""
+        for entry in self._entries.get(namespace, NOTHING):
+            yield from self._of_entry[namespace, entry]
+
+    def holding(self, queue: str) -> Iterable[str]:
+        """Return the workloads that hold quota of this ClusterQueue."""
+        return self._holding.get(queue, NOTHING)
+
+    def entries_named(self, namespace: str) -> Iterable[str]:
+        """Return the LocalQueues that workloads of a namespace name, those that exist or not."""
+        return self._entries.get(namespace, NOTHING)
+
+    def _place(self, uid: str, record: Record) -> None:
+        self._of_entry.setdefault((record.namespace, record.entry), set()).add(uid)
+        self._entries.setdefault(record.namespace, set()).add(record.entry)
+        if record.held:
+            self._holding.setdefault(record.held, set()).add(uid)
+
+    def _unplace(self, uid: str, record: Record) -> None:
+        place = (record.namespace, record.entry)
+        here = self._of_entry[place]
+        here.discard(uid)
+        if not here:
+            del self._of_entry[place]
+            self._entries[record.namespace].discard(record.entry)
+        if record.held and (holding := self._holding.get(record.held)):
+            holding.discard(uid)
+            if not holding:
+                del self._holding[record.held]

@@ -1,0 +1,116 @@
+"""Everything that is known around a workload, as explanations take it, and its row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any, Final
+
+from kube.explain import Related
+from kube.lenient import items, text
+from kube.line_facts import Line
+from kube.manager_facts import Manager
+from kube.queue_settings import QueueSettings
+from queues.services.happened import Happened
+from queues.services.known import Known
+from queues.services.observed import Object, workload_row
+from queues.services.records import Record, Records
+from queues.services.workload_pods import WorkloadPods, summary
+
+#: Waiting workloads of one queue among which equal ones and those ahead are looked for.
+LINE: Final = 200
+
+
+class Surroundings:
+    """Reads workloads with all that is known; what is made for many of them is made once.
+
+    ``renew`` at the beginning of each window: what it holds is as of then.
+    """
+
+    def __init__(
+        self,
+        *,
+        known: Known,
+        records: Records,
+        pods: WorkloadPods,
+        happened: Happened,
+        settings: QueueSettings,
+        manager: Manager | None,
+    ) -> None:
+        """Take what is filled elsewhere."""
+        self.known, self.records = known, records
+        self.pods, self.happened = pods, happened
+        self.settings, self.manager = settings, manager
+        self._now: datetime | None = None
+        self._lines: dict[str, Line | None] = {}
+        self._limit_ranges: dict[str, list[Object]] = {}
+
+    def renew(self, now: datetime) -> None:
+        """Forget what was made for the window before."""
+        self._now = now
+        self._lines = {}
+        self._limit_ranges = self.known.namespaces_of("LimitRange")
+
+    def row(self, item: Object, record: Record) -> dict[str, Any]:
+        """Return the columns of a workload's row."""
+        entry = self.known.entry(record.namespace, record.entry)
+        queue_name = record.held or (entry.queue if entry else "")
+        queue = self.known.queue(queue_name)
+        own_pods = self._pods(item, record)
+        related: Related = {
+            "entries": self.known.entries_in(record.namespace),
+            "tree": self.known.tree,
+            "flavors": self.known.objects["ResourceFlavor"].values(),
+            "checks": self.known.objects["AdmissionCheck"].values(),
+            "namespace": self.known.find("Namespace", record.namespace),
+            "limit_ranges": self._limit_ranges.get(record.namespace, ()),
+            "pods": own_pods,
+            "events": self._events(item, record),
+            "kept_messages": record.kept,
+            "manager": self.manager,
+            "now": self._now,
+        }
+        if not record.held and not items(item, "status", "conditions"):
+            related["line"] = self._line(queue_name)
+        entries = () if entry else self.known.entries_in(record.namespace)
+        row = workload_row(
+            item, entry.body if entry else None, queue.body if queue else None, entries,
+            self.settings, related,
+        )  # fmt: skip
+        row["pods"] = summary(own_pods or ())
+        row["kept"] = record.kept or {}
+        return row
+
+    def _pods(self, item: Object, record: Record) -> list[Object] | None:
+        """Return the pods of a workload; ``None`` while no list was read, or if they are far."""
+        if not self.pods.complete or text(item, "status", "clusterName"):
+            return None
+        return self.pods.of(record.namespace, record.name, record.job)
+
+    def _events(self, item: Object, record: Record) -> list[Object]:
+        about = [text(item, "metadata", "uid"), record.job]
+        about += self.pods.uids(record.namespace, record.name, record.job)
+        return self.happened.of(about)
+
+    def _line(self, queue: str) -> Line | None:
+        """Return those that wait in a queue, unless they are too many to compare."""
+        if queue not in self._lines:
+            self._lines[queue] = self._make_line(queue)
+        return self._lines[queue]
+
+    def _make_line(self, queue: str) -> Line | None:
+        facts = self.known.queue(queue)
+        if facts is None:
+            return None
+        waiting: list[Record] = []
+        for uid in self._of_queue(queue):
+            record = self.records.by_uid[uid]
+            if not record.held:
+                waiting.append(record)
+                if len(waiting) > LINE:
+                    return None
+        return Line([self.records.unpack(each) for each in waiting], strict=facts.strict)
+
+    def _of_queue(self, queue: str) -> Iterable[str]:
+        for namespace, name in self.known.entries_to(queue):
+            yield from self.records.of_entry(namespace, name)

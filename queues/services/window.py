@@ -1,0 +1,310 @@
+"""Writes one window: everything that came in a moment, in one transaction.
+
+A row that says what it said before is not written. What others derive from the changes is
+written in the same transaction, so no reader sees one without the other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final
+
+import structlog
+from django.db import transaction
+from django.db.models import F
+from django.utils import timezone
+
+from queues.models import ObservedObject, UnknownText, Workload
+from queues.services import intervals
+from queues.services import observed_rows as rows
+from queues.services.happened import event_row
+from queues.services.known import Named
+from queues.services.memory import Heard, Memory
+from queues.services.merge import merge, sweep
+from queues.services.observed import (
+    OBJECT_KINDS,
+    SILENT,
+    WORKLOAD_FIELDS,
+    Object,
+    body_of,
+    digest,
+    encoded,
+    version_of,
+)
+from queues.services.records import Record
+from queues.services.strays import JobRecord
+from queues.services.wanted import Wanted
+
+log = structlog.get_logger(__name__)
+
+SPEAKING: Final = tuple(i for i, name in enumerate(WORKLOAD_FIELDS) if name not in SILENT)
+UNKNOWN: Final = "unknown"
+_QUOTED: Final = re.compile(r'"[^"]*"|\d[\w.:/-]*')
+
+
+@dataclass(slots=True)
+class Written:
+    """What a window has changed: (uid, namespace, queue) of workloads where they were and are."""
+
+    rows: int = 0
+    workloads: list[tuple[str, str, str]] = field(default_factory=list)
+    objects: list[Named] = field(default_factory=list)
+
+    @property
+    def queues(self) -> set[str]:
+        """Return the queues into which or out of which a workload changed or moved."""
+        return {queue for _, _, queue in self.workloads} - {""}
+
+
+@dataclass(slots=True)
+class _Read:
+    """A workload that was read for this window."""
+
+    record: Record
+    queue: str
+    digest: int
+    values: list[Any]
+
+
+class Window:
+    """Writes what a memory holds back."""
+
+    def __init__(self, memory: Memory) -> None:
+        """Take what is to be written."""
+        self.memory = memory
+        self.cluster = memory.cluster
+        self.wanted = Wanted(memory.cluster)
+        self._unreadable: set[str] = set()
+
+    def write(self, *, again: int, strays: bool = False) -> Written:
+        """Write a window and return what changed.
+
+        ``again`` bounds the workloads that are read again because something around them moved;
+        ``strays`` says that jobs without a Workload are looked for as well.
+        """
+        memory, done = self.memory, Written()
+        if self.wanted.renew():
+            memory.known.dirty.update(name for name, _ in memory.known.all())
+        if not memory.waiting and not (strays and memory.strays.open):
+            return done
+        now = timezone.now()
+        memory.spread()
+        memory.around.renew(now)
+        objects = dict(self._objects())
+        read = dict(self._read(again))
+        changed = {uid: each for uid, each in read.items() if each.digest != each.record.digest}
+        loose = list(memory.strays.rows(now)) if strays else []
+        with transaction.atomic():
+            done.rows += self._write_objects(objects, done, now)
+            done.rows += self._write_workloads(changed, done, now)
+            done.rows += self._sweep(done)
+            self._note(changed, now)
+            done.rows += self._write_events()
+            kept = self._write_strays(loose, done, now)
+            self._count_unknown(changed.values(), now)
+            for kind, version in memory.ended.items():
+                if rows.listed(self.cluster, kind, version):
+                    log.warning("observer_cluster_went_back", kind=kind, version=version)
+        self._remember(read, objects, loose, kept)
+        return done
+
+    # -- objects ---------------------------------------------------------------------------
+
+    def _objects(self) -> Iterable[tuple[Named, tuple[int, list[Any]]]]:
+        """Yield the rows of objects that say something new, with what they say as a number."""
+        known = self.memory.known
+        for name in known.dirty:
+            item = known.objects[name[0]][name[1:]]
+            sync = self.wanted.in_sync(*name, item)
+            values = encoded((item["metadata"]["uid"], body_of(name[0], item), sync))
+            number = digest(values)
+            if self.memory.objects.get(name) != number:
+                yield name, (number, [values[0], version_of(item)[:32], *values[1:]])
+
+    def _write_objects(
+        self, objects: dict[Named, tuple[int, list[Any]]], done: Written, now: datetime
+    ) -> int:
+        epochs = self.memory.epochs
+        changed = merge(
+            rows.OBJECTS,
+            (
+                (self.cluster.pk, *name, *values, now, now, number, epochs.get(name[0], 0))
+                for name, (number, values) in objects.items()
+            ),
+        )
+        done.objects += objects
+        for kind, namespace, name in self.memory.known.gone:
+            here = ObservedObject.objects.filter(cluster=self.cluster, kind=kind)
+            changed += here.filter(namespace=namespace, name=name).delete()[0]
+            done.objects.append((kind, namespace, name))
+        return changed
+
+    # -- workloads -------------------------------------------------------------------------
+
+    def _read(self, again: int) -> Iterable[tuple[str, _Read]]:
+        """Yield the workloads that came or must be read again, with their rows."""
+        for uid, record, item in self.memory.due(again):
+            try:
+                row = self.memory.around.row(item, record)
+                values = encoded(row.values())
+            except (TypeError, ValueError, KeyError, AttributeError, ArithmeticError) as error:
+                self._cannot_read(uid, error)
+                continue
+            number = digest([*(values[i] for i in SPEAKING), *_noted(item)])
+            yield uid, _Read(record, row["queue"], number, values)
+
+    def _cannot_read(self, uid: str, error: Exception) -> None:
+        """Say once that a workload of odd form has no row; the others go on."""
+        if uid not in self._unreadable:
+            self._unreadable.add(uid)
+            log.warning("observer_unreadable_workload", uid=uid, error=type(error).__name__)
+
+    def _write_workloads(self, changed: dict[str, _Read], done: Written, now: datetime) -> int:
+        epoch = self.memory.epochs.get("Workload", 0)
+        number = merge(
+            rows.WORKLOADS,
+            (
+                (self.cluster.pk, uid, *each.values, now, each.digest, epoch)
+                for uid, each in changed.items()
+            ),
+        )
+        for uid, each in changed.items():
+            places = dict.fromkeys((each.record.queue, each.queue))
+            done.workloads += [(uid, each.record.namespace, queue) for queue in places]
+        gone = self.memory.gone
+        if gone:
+            here = Workload.objects.filter(cluster=self.cluster, uid__in=list(gone))
+            number += here.delete()[0]
+            done.workloads += [(uid, old.namespace, old.queue) for uid, old in gone.items()]
+        return number
+
+    def _sweep(self, done: Written) -> int:
+        """Delete the rows of what a complete list did not hold, known here or not."""
+        memory, number = self.memory, 0
+        for kind in memory.ended:
+            scope, epoch = {"cluster_id": self.cluster.pk}, memory.epochs.get(kind, 0)
+            if kind in OBJECT_KINDS:
+                here = memory.known.objects[kind]
+                found = sweep(rows.OBJECTS, {**scope, "kind": kind}, here, epoch=epoch)
+                done.objects += [(kind, namespace, name) for namespace, name in found]
+            elif kind == "Workload":
+                uids = ((uid,) for uid in memory.records.by_uid)
+                found = sweep(rows.WORKLOADS, {**scope, "stray": False}, uids, epoch=epoch)
+                memory.heard += [Heard(uid, None, gone=True) for (uid,) in found]
+                for uid, *_ in found:
+                    memory.stored.pop(uid, None)
+            elif kind in memory.strays.kinds:
+                uids = ((uid,) for uid in memory.strays.uids(kind))
+                inside = {**scope, "stray": True, "job_kind": kind}
+                found = sweep(rows.WORKLOADS, inside, uids, epoch=epoch)
+            else:
+                continue
+            number += len(found)
+        return number
+
+    def _note(self, changed: dict[str, _Read], now: datetime) -> None:
+        """Tell the history what happened; what a list only repeated did not happen."""
+        memory = self.memory
+        heard = [each for each in memory.heard if not each.listed or each.uid in changed]
+        if heard:
+            found = [self._change(each) for each in heard]
+            intervals.note(self.cluster, found, now, since=memory.since)
+
+    def _change(self, heard: Heard) -> intervals.Change:
+        memory = self.memory
+        record = memory.records.by_uid.get(heard.uid) or memory.gone.get(heard.uid)
+        queue = record.held if record else ""
+        if record and not queue:
+            entry = memory.known.entry(record.namespace, record.entry)
+            queue = entry.queue if entry else ""
+        facts = memory.known.queue(queue)
+        return intervals.Change(
+            uid=heard.uid, workload=heard.item, gone=heard.gone, listed=heard.listed, queue=queue,
+            cohort=facts.cohort if facts else "",
+            annotations=memory.strays.annotations_of(record.job) if record else {},
+        )  # fmt: skip
+
+    # -- events, stray jobs, unknown texts ---------------------------------------------------
+
+    def _write_events(self) -> int:
+        epoch = self.memory.epochs.get("Event", 0)
+        made = (event_row(self.cluster, item) for item in self.memory.events.values())
+        return merge(rows.EVENTS, ((*row, digest(row), epoch) for row in made))
+
+    def _write_strays(
+        self, loose: list[tuple[str, JobRecord, dict[str, Any]]], done: Written, now: datetime
+    ) -> dict[str, int]:
+        """Write the jobs without a Workload; return what their rows say, as numbers."""
+        strays, epochs = self.memory.strays, self.memory.epochs
+        kept: dict[str, int] = {}
+        changed = []
+        for uid, record, row in loose:
+            values = encoded(row.values())
+            kept[uid] = digest(values)
+            if kept[uid] != record.digest:
+                epoch = epochs.get(record.kind, 0)
+                changed.append((self.cluster.pk, uid, *values, now, kept[uid], epoch))
+                done.workloads.append((uid, row["namespace"], row["queue"]))
+        done.rows += merge(rows.WORKLOADS, changed)
+        if strays.gone:
+            here = Workload.objects.filter(cluster=self.cluster, uid__in=list(strays.gone))
+            done.rows += here.filter(stray=True).delete()[0]
+        return kept
+
+    def _count_unknown(self, changed: Iterable[_Read], now: datetime) -> None:
+        """Count texts that no rule knows, by their form; people mend the rules with them."""
+        code, raw = WORKLOAD_FIELDS.index("code"), WORKLOAD_FIELDS.index("raw")
+        texts = [each.values[raw] for each in changed if each.values[code] == UNKNOWN]
+        forms = Counter(form_of(text) for text in texts)
+        examples = {form_of(text): text for text in texts}
+        for form, times in forms.items():
+            row, made = UnknownText.objects.get_or_create(
+                cluster=self.cluster, form=form,
+                defaults={
+                    "example": examples[form][:2000], "times": times, "first_at": now,
+                    "last_at": now,
+                },
+            )  # fmt: skip
+            if not made:
+                here = UnknownText.objects.filter(pk=row.pk)
+                here.update(times=F("times") + times, last_at=now)
+
+    # -- after the commit ------------------------------------------------------------------
+
+    def _remember(
+        self,
+        read: dict[str, _Read],
+        objects: dict[Named, tuple[int, list[Any]]],
+        loose: list[tuple[str, JobRecord, dict[str, Any]]],
+        kept: dict[str, int],
+    ) -> None:
+        for each in read.values():
+            each.record.digest, each.record.queue = each.digest, each.queue
+        for uid, record, _ in loose:
+            record.digest = kept[uid]
+        self.memory.written(read, {name: number for name, (number, _) in objects.items()})
+
+
+def _noted(item: Object) -> Iterable[object]:
+    """Return what the history notes and a row does not say: a change of it is a change."""
+    meta, status = item["metadata"], item.get("status") or {}
+    yield meta.get("deletionTimestamp")
+    for each in status.get("conditions") or ():
+        yield (
+            each.get("type"),
+            each.get("status"),
+            each.get("reason"),
+            each.get("lastTransitionTime"),
+        )
+    yield status.get("requeueState")
+    yield status.get("reclaimablePods")
+    yield status.get("accumulatedPastExecutionTimeSeconds")
+
+
+def form_of(text: str) -> str:
+    """Return a text without the names and numbers in it."""
+    return _QUOTED.sub("#", text)[:500]
