@@ -18,10 +18,10 @@ QUEUE = "queues/{cluster}/{name}/"
 NAME = "job-train-1-0a1b2"
 
 
-@pytest.fixture
-def full(lab):
-    """Both teams wait in both queues; one job runs, one is done."""
+def line_of_both(lab):
+    """Both teams wait in the queue of the language team."""
     seen.lab(lab.cluster)
+    at = timezone.now() - timedelta(hours=1)
     at = timezone.now() - timedelta(hours=1)
     seen.workload(
         lab.cluster, "first", position=1, devices=4, priority=2000, priority_class="boss-urgent"
@@ -29,6 +29,13 @@ def full(lab):
     seen.workload(lab.cluster, MARK, namespace="cv", position=2, devices=16)
     seen.workload(lab.cluster, f"{MARK}-2", namespace="cv", position=3, devices=1)
     seen.workload(lab.cluster, "train-1", position=4, priority_class="normal-batch", created_at=at)
+
+
+@pytest.fixture
+def full(lab):
+    """Both teams wait in both queues; one job runs, one is done."""
+    line_of_both(lab)
+    at = timezone.now() - timedelta(hours=1)
     seen.running(lab.cluster, "train-0", created_at=at - timedelta(days=1))
     seen.workload(lab.cluster, "report", state="finished", code="succeeded", stage="", params={})
     seen.workload(lab.cluster, f"{MARK}-3", namespace="cv", queue="cv-train", position=1)
