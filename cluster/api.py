@@ -13,7 +13,7 @@ from typing import Any
 Manifest = dict[str, Any]
 
 MANAGER = "local-cluster"
-_IRREGULAR = {"Endpoints": "endpoints", "NetworkPolicy": "networkpolicies"}
+_IRREGULAR = {"Endpoints": "endpoints"}
 
 
 class ApiError(RuntimeError):
@@ -29,6 +29,8 @@ def resource(kind: str) -> str:
     if kind in _IRREGULAR:
         return _IRREGULAR[kind]
     lower = kind.lower()
+    if lower.endswith("y"):
+        return lower.removesuffix("y") + "ies"
     return lower + ("es" if lower.endswith("s") else "s")
 
 

@@ -14,6 +14,7 @@ def test_documents_of_comments_alone_are_no_documents():
 def test_plurals_and_paths():
     assert resource("WorkloadPriorityClass") == "workloadpriorityclasses"
     assert resource("NetworkPolicy") == "networkpolicies"
+    assert resource("Topology") == "topologies"
     assert resource("APIService") == "apiservices"
     role = {
         "apiVersion": "rbac.authorization.k8s.io/v1",
