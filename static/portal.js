@@ -37,21 +37,6 @@
     }
   };
 
-  // Live pages: the server says that a topic moved, the element then fetches itself with htmx.
-  const listen = () => {
-    const url = document.body.dataset.liveUrl;
-    const topics = [...new Set([...document.querySelectorAll("[data-live]")].map((n) => n.dataset.live))];
-    if (!url || !topics.length || !window.EventSource) return;
-    const query = topics.map((topic) => `topic=${encodeURIComponent(topic)}`).join("&");
-    new EventSource(`${url}?${query}`).onmessage = (event) => {
-      let topic = event.data;
-      try { topic = JSON.parse(event.data).topic ?? topic; } catch { /* a bare topic */ }
-      for (const node of document.querySelectorAll("[data-live]")) {
-        if (node.dataset.live === topic) window.htmx?.trigger(node, "live");
-      }
-    };
-  };
-
   const problem = (show) => {
     const place = document.getElementById("problem");
     const text = document.getElementById("offline");
@@ -104,19 +89,12 @@
       const form = event.target.closest?.("form");
       if (form) delete form.dataset.sent;
     });
-    // What somebody has opened stays open when fresh rows come; only a details with an id can.
-    let opened = [];
-    document.body.addEventListener("htmx:beforeSwap", (event) => {
-      opened = [...(event.target.querySelectorAll?.("details[open][id]") ?? [])].map((node) => node.id);
-    });
     document.body.addEventListener("htmx:afterSwap", (event) => {
-      for (const id of opened) document.getElementById(id)?.setAttribute("open", "");
       tick();
       const said = event.target.querySelector?.("[data-say]");
       if (said) write(document.getElementById("said"), said.dataset.say);
     });
     tick();
-    listen();
     setInterval(tick, 1000);
   });
 })();

@@ -30,6 +30,7 @@ class Listener:
         self.socket = socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE)
         self.buffer = b""
         self.event_id: int | None = None
+        self.last = ""
         self.whole = False
         lines = [f"{self.method} {self.path} HTTP/1.1"]
         lines += [
@@ -69,6 +70,7 @@ class Listener:
             if "data" in lines:
                 at = int(lines["id"]) if "id" in lines else None
                 self.event_id = at or self.event_id
+                self.last = lines.get("event", "message")
                 return Event(lines.get("event", "message"), at, json.loads(lines["data"]))
 
     def news(self) -> dict[str, int]:

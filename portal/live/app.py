@@ -15,7 +15,7 @@ from django.conf import settings
 from portal.live import gate
 from portal.live.feed import Feed
 from portal.live.gate import Question, Refused
-from portal.live.hub import Hub, Stream, opening
+from portal.live.hub import BARRED, Hub, Stream, opening
 from portal.live.people import People, Unsure, Wish
 from portal.web import health
 
@@ -93,14 +93,11 @@ class Live:
     # -- streams ---------------------------------------------------------------------------
 
     async def _stream(self, scope: Message, receive: Receive, send: Send) -> None:
+        headers: Headers = []
         try:
-            asked = gate.question(scope)
-            headers = cross_origin(asked.origin)
-        except Refused as error:
-            await answer(send, error.status, error.text.encode())
-            return
-        try:
-            stream = await self._admit(asked)
+            named = gate.headers_of(scope)
+            headers = cross_origin(gate.other_origin(named))
+            stream = await self._admit(gate.question(scope, named))
         except Refused as error:
             log.info("stream_refused", status=int(error.status))
             await answer(send, error.status, error.text.encode(), headers)
@@ -139,7 +136,7 @@ class Live:
             while chunk := await stream.chunk():
                 async with asyncio.timeout(STUCK):
                     await send({"type": "http.response.body", "body": chunk, "more_body": True})
-            await send({"type": "http.response.body", "body": b""})
+            await send({"type": "http.response.body", "body": BARRED if stream.barred else b""})
 
 
 async def _gone(receive: Receive) -> None:

@@ -40,23 +40,36 @@ class Question:
     topics: tuple[str, ...]
     since: int | None
     age: int
-    origin: str = ""
 
 
-def question(scope: Scope) -> Question:
-    """Read a request, or refuse it."""
-    if scope["method"] != "GET":
-        raise Refused(HTTPStatus.METHOD_NOT_ALLOWED, "GET only")
-    headers = headers_of(scope)
+def other_origin(headers: Mapping[str, str]) -> str:
+    """Return the page's origin if it is another of the portal's own; refuse foreign ones.
+
+    A browser leaves the header out where the page has the same origin, and then tells by
+    Sec-Fetch-Site that it is so. Programs that are no browsers send neither.
+    """
     host = headers.get("host", "")
     name, _port = split_domain_port(host)
     if not name or not validate_host(name, settings.ALLOWED_HOSTS):
         raise Refused(HTTPStatus.BAD_REQUEST, "unknown host")
-    origin = _origin(headers, host)
+    origin = headers.get("origin", "")
+    own = f"{'https' if settings.HTTPS else 'http'}://{host}"
+    if origin and origin != own and origin not in settings.CSRF_TRUSTED_ORIGINS:
+        raise Refused(HTTPStatus.FORBIDDEN, "foreign origin")
+    site = headers.get("sec-fetch-site", "same-origin")
+    if site not in SAFE_SITES or (site == "same-site" and not origin):
+        raise Refused(HTTPStatus.FORBIDDEN, "foreign origin")
+    return "" if origin == own else origin
+
+
+def question(scope: Scope, headers: Mapping[str, str]) -> Question:
+    """Read a request, or refuse it."""
+    if scope["method"] != "GET":
+        raise Refused(HTTPStatus.METHOD_NOT_ALLOWED, "GET only")
     session = parse_cookie(headers.get("cookie", "")).get(settings.SESSION_COOKIE_NAME, "")
     if not (session.isascii() and session.isalnum()):
         raise Refused(HTTPStatus.UNAUTHORIZED, "not signed in")
-    return _question(scope, session, headers.get("last-event-id", ""), origin)
+    return _question(scope, session, headers.get("last-event-id", ""))
 
 
 def headers_of(scope: Scope) -> dict[str, str]:
@@ -68,23 +81,7 @@ def headers_of(scope: Scope) -> dict[str, str]:
     return found
 
 
-def _origin(headers: Mapping[str, str], host: str) -> str:
-    """Return the origin if it is another of the portal's own; refuse foreign ones.
-
-    A browser leaves the header out where the page has the same origin, and then tells by
-    Sec-Fetch-Site that it is so. Programs that are no browsers send neither.
-    """
-    origin = headers.get("origin", "")
-    own = f"{'https' if settings.HTTPS else 'http'}://{host}"
-    if origin and origin != own and origin not in settings.CSRF_TRUSTED_ORIGINS:
-        raise Refused(HTTPStatus.FORBIDDEN, "foreign origin")
-    site = headers.get("sec-fetch-site", "same-origin")
-    if site not in SAFE_SITES or (site == "same-site" and not origin):
-        raise Refused(HTTPStatus.FORBIDDEN, "foreign origin")
-    return "" if origin == own else origin
-
-
-def _question(scope: Scope, session: str, last: str, origin: str) -> Question:
+def _question(scope: Scope, session: str, last: str) -> Question:
     query = scope["query_string"]
     if len(query) > LONGEST_QUERY:
         raise Refused(HTTPStatus.REQUEST_URI_TOO_LONG, "too long")
@@ -98,7 +95,7 @@ def _question(scope: Scope, session: str, last: str, origin: str) -> Question:
         raise Refused(HTTPStatus.NOT_FOUND, "no such topic")
     since = number(last or asked.get("since", [""])[-1])
     age = number(asked.get("age", [""])[-1])
-    return Question(session, names, since, OLDEST if age is None else min(age, OLDEST), origin)
+    return Question(session, names, since, OLDEST if age is None else min(age, OLDEST))
 
 
 def number(text: str) -> int | None:

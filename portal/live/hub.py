@@ -27,7 +27,17 @@ RETRY: Final = (1_000, 3_000)  # ms until a browser connects again, spread over 
 class Stream:
     """One open connection. Its coroutine waits in ``chunk`` for what to write next."""
 
-    __slots__ = ("_beats", "_hub", "_pending", "_waker", "over", "session", "topics", "user_id")
+    __slots__ = (
+        "_beats",
+        "_hub",
+        "_pending",
+        "_waker",
+        "barred",
+        "over",
+        "session",
+        "topics",
+        "user_id",
+    )
 
     def __init__(self, hub: Hub, session: str, user_id: int, topics: tuple[str, ...]) -> None:
         """Belong to a person's session; listen to nothing before the hub knows of it."""
@@ -35,6 +45,7 @@ class Stream:
         self.user_id = user_id
         self.topics = topics
         self.over = False
+        self.barred = False
         self._hub = hub
         self._pending: dict[str, int] | None = None
         self._beats = False
@@ -57,6 +68,11 @@ class Stream:
         self.over = True
         self._wake()
 
+    def bar(self) -> None:
+        """Close it and say that coming back is of no use: the page should look for itself."""
+        self.barred = True
+        self.end()
+
     def _wake(self) -> None:
         if self._waker is not None and not self._waker.done():
             self._waker.set_result(None)
@@ -78,6 +94,10 @@ class Stream:
 
 #: What a stream says that cannot hear; without an id, so that nothing counts as told.
 BLIND: Final = b"event: blind\ndata: {}\n\n"
+
+
+#: Last words to somebody who may not listen any more.
+BARRED: Final = b"event: barred\ndata: {}\n\n"
 
 
 def event(generation: int, told: Mapping[str, int]) -> bytes:

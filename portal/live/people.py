@@ -210,7 +210,7 @@ class People:
                 log.info(
                     "stream_ended", user_id=stream.user_id, signed_in=answer.user_id is not None
                 )
-                stream.end()
+                stream.bar()
 
     async def _look(self, wishes: list[Wish], *, strict: bool) -> list[Answer]:
         loop = asyncio.get_running_loop()

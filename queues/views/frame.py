@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -16,6 +17,7 @@ from django.urls import NoReverseMatch, reverse
 from django.utils.functional import SimpleLazyObject, cached_property
 from django.utils.translation import gettext as _
 
+from queues import topics
 from queues.selectors.freshness import freshness
 from tenants import access
 from tenants.models import Cluster, Membership, PlatformRole, Request, Tenant
@@ -58,6 +60,7 @@ class Data:
     """The age of what one cluster told us."""
 
     name: str
+    slug: str
     observed_at: datetime | None
     interval: int = INTERVAL
 
@@ -148,9 +151,16 @@ class Frame:
         clusters = list(access.clusters(self.user).order_by("slug")[:10]) if self.rights else []
         ages = freshness(cluster.pk for cluster in clusters)
         rows = [
-            Data(_name(cluster), ages[cluster.pk].at) for cluster in clusters if cluster.pk in ages
+            Data(_name(cluster), cluster.slug, ages[cluster.pk].at)
+            for cluster in clusters
+            if cluster.pk in ages
         ]
         return sorted(rows, key=lambda row: row.observed_at.timestamp() if row.observed_at else 0.0)
+
+    def live(self, everything: str) -> str:
+        """Give the topics of a list over all that the viewer sees: own tenants, or everything."""
+        own = [topics.tenant(each.slug) for each in self.tenants]
+        return everything if self.rights.platform else " ".join(own)
 
     def role(self) -> str:
         """Name the roles of the viewer in one line."""
@@ -182,6 +192,8 @@ def frame(request: HttpRequest) -> dict[str, Any]:
     parts = Frame(request)
     return {
         "live_url": live_url(request),
+        "live_jobs": SimpleLazyObject(partial(parts.live, topics.JOBS)),
+        "live_requests": SimpleLazyObject(partial(parts.live, topics.REQUESTS)),
         "nav": SimpleLazyObject(parts.nav),
         "switches": SimpleLazyObject(parts.switches),
         "freshness": SimpleLazyObject(parts.freshness),

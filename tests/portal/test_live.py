@@ -149,6 +149,7 @@ def test_who_signs_out_is_cut_off(live, client):
     client.post("/logout/")
 
     assert stream.end() < BOUND
+    assert stream.last == "barred"
     announce.say(["tenant:nlp"])
     assert set(other.news()) == {"tenant:nlp"}
 
