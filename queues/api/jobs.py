@@ -16,6 +16,7 @@ from queues.filters import JobQuery
 from queues.reading import Why
 from queues.selectors import jobs as select
 from queues.selectors.freshness import JOBS
+from queues.services.looked import look
 
 ORDERS = {
     "newest": ("-created_at",),
@@ -71,7 +72,9 @@ class JobWhy(ReadView):
 
 def _why(request: Request, cluster: str, namespace: str, name: str) -> Why:
     sight = access.sight(request.user)
-    return reading.why(sight, access.job(sight, namespace, name, cluster))
+    row = access.job(sight, namespace, name, cluster)
+    look([(row.cluster_id, row.queue)])
+    return reading.why(sight, row)
 
 
 def _said(found: Why) -> dict[str, Any]:

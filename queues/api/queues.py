@@ -19,6 +19,7 @@ from queues.models import Workload
 from queues.selectors import positions as select
 from queues.selectors.freshness import QUEUES
 from queues.selectors.tenants import queues_now
+from queues.services.looked import look
 from tenants import access
 
 ORDERS = {"name": ("cluster__slug", "name")}
@@ -65,6 +66,7 @@ class Positions(ReadView):
     def get(self, request: Request, cluster: str, name: str) -> Response:
         """List who waits, in the order of the queue. Jobs of others are a number and a size."""
         row = access.queue(request.user, cluster, name)
+        look([(row.cluster_id, row.name)])
         wanted = asked(request.query_params, f"positions {cluster}/{name}", PLACES)
         line = select.waiting(row.cluster_id, row.name)
         page = window(line, _moved(line, wanted))

@@ -20,6 +20,8 @@ log = structlog.get_logger(__name__)
 LASTS = 300  # seconds: longer than an open page stays without asking again
 MOST = 50  # queues that one page may mark
 PATIENCE = 0.3  # seconds that a page waits for Redis at most
+REST = 5.0  # seconds without a try after Redis did not answer
+_resting: dict[str, float] = {}
 
 
 @lru_cache(maxsize=1)
@@ -33,13 +35,23 @@ def _key(cluster_id: int) -> str:
     return f"gpuportal:looked:{cluster_id}"
 
 
+def _rests() -> bool:
+    return time.monotonic() < _resting.get(settings.REDIS_URL, 0.0)
+
+
+def _rest(error: Exception) -> None:
+    """Leave Redis alone for a moment: pages must not wait for it one after the other."""
+    _resting[settings.REDIS_URL] = time.monotonic() + REST
+    log.warning("looks_unknown", error=type(error).__name__)
+
+
 def look(seen: Iterable[tuple[int, str]]) -> None:
     """Note that somebody looks at these queues, given as (cluster id, name)."""
     marks: dict[int, dict[str, float]] = {}
     until = time.time() + LASTS
     for cluster_id, queue in sorted({each for each in seen if each[1]})[:MOST]:
         marks.setdefault(cluster_id, {})[queue] = until
-    if not marks:
+    if not marks or _rests():
         return
     try:
         with _redis(settings.REDIS_URL).pipeline(transaction=False) as pipe:
@@ -48,18 +60,20 @@ def look(seen: Iterable[tuple[int, str]]) -> None:
                 pipe.expire(_key(cluster_id), LASTS)
             pipe.execute()
     except (redis.RedisError, OSError) as error:
-        log.warning("looks_not_noted", error=type(error).__name__)
+        _rest(error)
 
 
 def looked_at(cluster_id: int) -> frozenset[str]:
     """Return the queues of a cluster that somebody looked at lately; none without Redis."""
     key = _key(cluster_id)
+    if _rests():
+        return frozenset()
     try:
         with _redis(settings.REDIS_URL).pipeline(transaction=False) as pipe:
             pipe.zremrangebyscore(key, "-inf", time.time())
             pipe.zrange(key, 0, -1)
             found = pipe.execute()[1]
     except (redis.RedisError, OSError) as error:
-        log.warning("looks_not_read", error=type(error).__name__)
+        _rest(error)
         return frozenset()
     return frozenset(name.decode() for name in found)

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_safe
 from portal.web.pages import page
 from queues import access as own
 from queues import reading
+from queues.services.looked import look
 from queues.views import meters
 from queues.views.answers import generation
 
@@ -23,6 +24,7 @@ def job(request: HttpRequest, cluster: str, namespace: str, name: str) -> HttpRe
     """Show one job; of another tenant's there is no page, as of one that does not exist."""
     seen = own.sight(request.user)
     row = own.job(seen, namespace, name, cluster)
+    look([(row.cluster_id, row.queue)])
     why = reading.why(seen, row)
     context: dict[str, Any] = {
         "why": why, "job": row, "queue": why.facts.queue, "ages": why.facts.ages,

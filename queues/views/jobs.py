@@ -12,6 +12,7 @@ from queues import reading, sentences
 from queues.filters import JobFilter
 from queues.selectors import jobs as select
 from queues.selectors.freshness import JOBS, freshness
+from queues.services.looked import look
 from queues.views.answers import generation, oldest
 from tenants import access
 from tenants.models import Tenant
@@ -35,6 +36,7 @@ def jobs(request: HttpRequest) -> HttpResponse:
     request.visible_tenants = tenants  # type: ignore[attr-defined]
     found = JobFilter(request.GET, select.of_tenants(tenants), request=request)
     rows = keyset(select.ranked(found.qs), request.GET, ORDERS)
+    look((job.cluster_id, job.queue) for job in rows if job.state == "waiting")
     viewer = reading.viewer(rows.rows, tenants, sees_all=bool(held.platform))
     shown = sentences.shown(rows.rows, select.owners(rows.rows), viewer)
     numbers = select.counts(select.of_tenants(tenants))

@@ -17,6 +17,7 @@ from queues.reading.within import viewer_within
 from queues.selectors import events, pulse
 from queues.selectors.queues import readable, standing, with_readable
 from queues.selectors.tenants import QueueNow, queues_now
+from queues.services.looked import look
 from queues.views import happened, meters
 from queues.views.answers import generation, oldest
 from tenants import access
@@ -31,6 +32,7 @@ def queue(request: HttpRequest, cluster: str, name: str) -> HttpResponse:
     """Show one queue; jobs of tenants that the viewer does not see are counted, not named."""
     rows = pulse.of_queue(access.queues(request.user).select_related("cluster", "tenant"))
     row = access.fetch(request.user, rows, "queue.see", cluster__slug=cluster, name=name)
+    look([(row.cluster_id, row.name)])
     beat = pulse.read(row)
     draw = partial(_draw, request, row, beat)
     moved = beat.stamp(access.rights(request.user))

@@ -163,7 +163,14 @@ def test_one_page_marks_only_so_many_queues():
     assert len(looked.looked_at(MANY)) == looked.MOST
 
 
-def test_without_redis_a_page_is_shown_and_nobody_looks(settings):
-    settings.REDIS_URL = "redis://127.0.0.1:1/0"
+def test_without_redis_a_page_is_shown_and_nobody_looks(settings, monkeypatch):
+    working, settings.REDIS_URL = settings.REDIS_URL, "redis://127.0.0.1:1/0"
     looked.look([(HERE, "a")])
     assert looked.looked_at(HERE) == frozenset()
+    monkeypatch.setattr(looked, "_redis", lambda _url: pytest.fail("asked again at once"))
+    looked.look([(HERE, "a")])
+    assert looked.looked_at(HERE) == frozenset()
+    monkeypatch.undo()
+    settings.REDIS_URL = working
+    looked.look([(HERE, "a")])
+    assert "a" in looked.looked_at(HERE)
