@@ -112,9 +112,10 @@ class Announcer:
             self.unsaid.add(topics.cluster(self.cluster.slug))
         return self._flush()
 
-    def alive(self) -> bool:
-        """Announce that every line to the cluster is open, and what could not be said before."""
-        self.unsaid.add(topics.alive(self.cluster.slug))
+    def alive(self, *, whole: bool = True) -> bool:
+        """Announce what could not be said before and, if no line is lost, a sign of life."""
+        if whole:
+            self.unsaid.add(topics.alive(self.cluster.slug))
         return self._flush()
 
     def _note_jobs(self, jobs: list[Place]) -> None:

@@ -57,6 +57,7 @@ class Observer:
         self.window = Window(self.memory)
         self.announcer = Announcer(cluster)
         self._open: set[str] = set()
+        self._lost: set[str] = set()
         self._line_moved = False
         self._batch: list[Event] = []
         self._next: dict[str, float] = {}
@@ -84,6 +85,7 @@ class Observer:
             self._write()
             self._beat()
             self.positions.refresh()
+            self._tell_places()
         except (OperationalError, InterfaceError) as error:
             log.warning("observer_database_lost", error=type(error).__name__)
             self._wait_for_database()
@@ -125,11 +127,13 @@ class Observer:
             case Lost():
                 self._line_moved |= kind in self._open
                 self._open.discard(kind)
+                self._lost |= {kind} & NEEDED
                 self.memory.lost(kind, datetime.fromtimestamp(event.since, UTC))
                 rows.lost(self.cluster, kind, event.error.message, needed=kind in NEEDED)
         if isinstance(event, Changes | Listed | Bookmark):
             self._line_moved |= kind not in self._open
             self._open.add(kind)
+            self._lost.discard(kind)
             self.memory.back(kind)
 
     # -- writing ---------------------------------------------------------------------------
@@ -143,13 +147,18 @@ class Observer:
             )
             self._line_moved = False
 
+    def _tell_places(self) -> None:
+        moved, self.positions.moved = self.positions.moved, set()
+        if moved:
+            self.announcer.window(queues=moved)
+
     def _beat(self) -> None:
         # Not only after a change: the object is often seen before its apply is recorded.
         if self._due("seen", SEEN_EVERY):
             mark_seen(self.cluster)
         if self._due("beat", HEARTBEAT):
             rows.alive(self.cluster, sorted(self._open))
-            self.announcer.alive()
+            self.announcer.alive(whole=not self._lost)
         if self._due("clean", CLEAN_EVERY):
             happened.forget_old(self.cluster, timezone.now())
 

@@ -84,6 +84,8 @@ class Positions:
         self.dirty: set[str] = set()
         self.distant: set[str] = set()
         self.looked: frozenset[str] = frozenset()
+        #: Queues whose places were written or compared since somebody took this set.
+        self.moved: set[str] = set()
         self._watched: dict[str, Watched] = {}
         self._look_after = self._sweep_after = 0.0
 
@@ -148,6 +150,7 @@ class Positions:
             placed = place(self.cluster, lines, timezone.now(), far=far)
         self.dirty.difference_update(due)
         self._rest(lines, began)
+        self.moved |= {queue for queue, done in placed.items() if done.moved}
         for queue, done in placed.items():
             self._follow_up(queue, done, far=queue in far)
 
@@ -226,6 +229,7 @@ class Positions:
     def _settle(self, line: Line, found: Pending, difference: Difference) -> None:
         """Write the order that holds now: the own one where both agree, else Kueue's."""
         at = timezone.now()
+        self.moved.add(line.order.queue)
         _count(line.order, difference, at)
         lines = {line.order.queue: line}
         if not difference:

@@ -252,3 +252,13 @@ def test_who_signs_out_or_loses_a_role_is_looked_at_again(live, client):
     assert live.hear() == [
         ["person", str(each.pk)] for each in (lab.bob, lab.frank, lab.erin, lab.grace)
     ]
+
+
+@pytest.mark.django_db
+def test_an_observer_with_a_lost_line_gives_no_sign_of_life(live):
+    said = Announcer(cast.make().cluster)
+
+    said.alive(whole=False)
+    said.window(line=True)
+
+    assert live.topics() == {"cluster:lab"}
