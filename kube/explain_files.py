@@ -157,10 +157,11 @@ def _entries(given: Given, namespace: str) -> list[str] | None:
 
 
 def _pods(given: Given, workload: Object) -> Iterator[Object]:
+    """Yield its pods. Those of a job that grew still name the Workload that they began with."""
     name, owners = text(workload, "metadata", "name"), _owners(workload)
     for pod in given.of("Pod", text(workload, "metadata", "namespace")):
         named = text(pod, "metadata", "annotations", _WORKLOAD_OF)
-        if named == name or (not named and (_owners(pod) | {_uid(pod)}) & owners):
+        if named == name or (_owners(pod) | {_uid(pod)}) & owners:
             yield pod
 
 

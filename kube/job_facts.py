@@ -12,7 +12,6 @@ QUEUE_LABEL: Final = "kueue.x-k8s.io/queue-name"
 PRIORITY_LABEL: Final = "kueue.x-k8s.io/priority-class"
 PREBUILT_LABEL: Final = "kueue.x-k8s.io/prebuilt-workload-name"
 GROUP_LABEL: Final = "kueue.x-k8s.io/pod-group-name"
-MANAGED_LABEL: Final = "kueue.x-k8s.io/managed"
 _GATE: Final = "kueue.x-k8s.io/admission"
 
 #: The integrations of Kueue whose jobs own other jobs or pods.
@@ -47,11 +46,6 @@ class JobFacts:
     """What a job says about itself."""
 
     body: Object
-
-    @property
-    def name(self) -> str:
-        """Return its name."""
-        return text(self.body, "metadata", "name")
 
     @property
     def namespace(self) -> str:

@@ -56,7 +56,8 @@ class Line:
     def said_of_equal(self, facts: WorkloadFacts) -> Condition | None:
         """Return what the scheduler said of an equal workload: Kueue looks at one of them only."""
         shape = _shape(facts)
-        for _, turn, other in self._waiting:
+        waiting = self._waiting if facts.pod_sets else []
+        for _, turn, other in waiting:
             said = other.condition("QuotaReserved")
             if turn is Turn.TRIED and other.uid != facts.uid and _shape(other) == shape:
                 return said

@@ -148,10 +148,6 @@ class QueueFacts:
         """Return whether its status says what is held."""
         return isinstance(mapping(self.body, "status").get("flavorsReservation"), list)
 
-    def group_of(self, resource: str) -> Group | None:
-        """Return the group that gives out a resource."""
-        return next((group for group in self.groups if resource in group.resources), None)
-
 
 def read_groups(item: Object) -> tuple[Group, ...]:
     """Return the resource groups of a ClusterQueue or a Cohort."""

@@ -68,11 +68,6 @@ class WorkloadFacts:
         return self.conditions.get(name, NO_CONDITION)
 
     @property
-    def name(self) -> str:
-        """Return the name of the Workload."""
-        return text(self.body, "metadata", "name")
-
-    @property
     def namespace(self) -> str:
         """Return the namespace of the Workload."""
         return text(self.body, "metadata", "namespace")
