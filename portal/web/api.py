@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import re
+from collections.abc import Callable, Collection, Mapping
+from datetime import datetime
 from http import HTTPStatus
 from typing import Any, ClassVar, Final
 
@@ -14,6 +16,7 @@ from django.utils.functional import Promise
 from django.utils.http import parse_etags
 from django.utils.translation import gettext_lazy as _
 from rest_framework import exceptions, views
+from rest_framework.fields import DateTimeField
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -25,6 +28,8 @@ from portal.web.errors import DomainError, NotAllowed, Refused
 from portal.web.pages import ASK_EACH_TIME, stamp_of
 
 OBSERVED_AT: Final = "Observed-At"
+#: The form of our tags: none of another form is repeated in an answer.
+OURS: Final = re.compile(r'\*|(?:W/)?"[0-9a-f]{20,40}"')
 #: What says how old an answer is, and changes without anything having happened.
 AGING: Final = frozenset({"observed_at", "age_seconds", "clusters"})
 
@@ -53,7 +58,9 @@ class ReadView(views.APIView):
         self.request.accepted_media_type = JSONRenderer.media_type
         return super().handle_exception(exc)
 
-    def answer(self, shape: type[BaseSerializer[Any]], facts: Mapping[str, Any]) -> Response:
+    def answer(
+        self, shape: type[BaseSerializer[Any]], facts: Mapping[str, Any], first: str = ""
+    ) -> Response:
         """Give ``facts`` in ``shape``, or 304 to who has just this.
 
         The age moves all the time and is no news: it is left out of the ETag, and a 304 carries
@@ -62,18 +69,50 @@ class ReadView(views.APIView):
         data = shape(facts, context={"request": self.request}).data
         aging = AGING.union(self.aging)
         news = {name: value for name, value in data.items() if name not in aging}
-        stamp = stamp_of(self.request._request, type(self).__qualname__, None, as_text(news))
-        known = parse_etags(self.request.headers.get("If-None-Match", ""))
-        if "*" in known or f'W/"{stamp}"' in known:
-            response = Response(status=HTTPStatus.NOT_MODIFIED)
-        else:
-            response = Response(data)
-        response["ETag"] = f'W/"{stamp}"'
-        response["Cache-Control"] = ASK_EACH_TIME
-        patch_vary_headers(response, ["Cookie", "Accept-Language"])
-        if data.get("observed_at"):
-            response[OBSERVED_AT] = str(data["observed_at"])
-        return response
+        stamp = self._stamp(as_text(news))
+        same = any(tag == "*" or tag.endswith(stamp) for tag in self._shown())
+        response = Response(status=HTTPStatus.NOT_MODIFIED) if same else Response(data)
+        return _stamped(response, first + stamp, data.get("observed_at"))
+
+    def answer_if_moved(
+        self,
+        shape: type[BaseSerializer[Any]],
+        gather: Callable[[], Mapping[str, Any]],
+        *,
+        moved: object,
+        observed_at: datetime | None,
+    ) -> Response:
+        """Answer the same, but ``gather`` the facts only when something may have moved.
+
+        ``moved`` is cheap to know, and differs whenever the answer could say something else.
+        """
+        first = self._stamp(moved)
+        for tag in self._shown():
+            if tag.startswith(first):
+                response = Response(status=HTTPStatus.NOT_MODIFIED)
+                return _stamped(response, tag, as_time(observed_at))
+        return self.answer(shape, gather(), first)
+
+    def _stamp(self, facts: object) -> str:
+        return stamp_of(self.request._request, type(self).__qualname__, None, facts)
+
+    def _shown(self) -> list[str]:
+        tags = parse_etags(self.request.headers.get("If-None-Match", ""))
+        return [tag.removeprefix("W/").strip('"') for tag in tags if OURS.fullmatch(tag)]
+
+
+def _stamped(response: Response, stamp: str, observed_at: object) -> Response:
+    response["ETag"] = f'W/"{stamp}"'
+    response["Cache-Control"] = ASK_EACH_TIME
+    patch_vary_headers(response, ["Cookie", "Accept-Language"])
+    if observed_at:
+        response[OBSERVED_AT] = str(observed_at)
+    return response
+
+
+def as_time(at: datetime | None) -> str | None:
+    """Write a time as every answer does."""
+    return DateTimeField().to_representation(at) if at else None
 
 
 def as_text(data: object) -> str:

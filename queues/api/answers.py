@@ -46,11 +46,16 @@ def age_of(cluster: Cluster, kinds: tuple[str, ...]) -> dict[str, Any]:
 
 
 def ages_of(clusters: Iterable[Cluster], kinds: tuple[str, ...]) -> dict[str, Any]:
-    """Give the age of the data of several clusters: each, and the oldest of all."""
-    known = {cluster.pk: cluster.slug for cluster in clusters}
-    read = freshness(known, kinds)
-    found = {pk: read.get(pk, Freshness()) for pk in known}
-    rows = sorted(({"cluster": known[pk], **age(each)} for pk, each in found.items()), key=_slug)
+    """Read the age of the data of several clusters: each, and the oldest of all."""
+    known = list(clusters)
+    return ages(freshness((cluster.pk for cluster in known), kinds), known)
+
+
+def ages(read: Mapping[int, Freshness], clusters: Iterable[Cluster]) -> dict[str, Any]:
+    """Give the age of the data of several clusters; one that was never heard has none."""
+    names = {cluster.pk: cluster.slug for cluster in clusters}
+    found = {pk: read.get(pk, Freshness()) for pk in names}
+    rows = sorted(({"cluster": names[pk], **age(each)} for pk, each in found.items()), key=_slug)
     return {**age(oldest(found)), "clusters": rows}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from django.db.models import QuerySet
 from rest_framework.request import Request
@@ -13,14 +14,16 @@ from portal.web.cursors import Asked, Window, asked, window
 from queues.access import Sight, sight
 from queues.api import describe
 from queues.api import queue_shapes as shapes
-from queues.api.answers import age_of, ages_of, filtered, next_page
+from queues.api.answers import age, ages_of, filtered, next_page
 from queues.filters import QueueQuery
 from queues.models import Workload
 from queues.selectors import positions as select
-from queues.selectors.freshness import QUEUES
+from queues.selectors import pulse
+from queues.selectors.freshness import QUEUES, oldest
 from queues.selectors.tenants import queues_now
 from queues.services.looked import look
 from tenants import access
+from tenants.models import Queue
 
 ORDERS = {"name": ("cluster__slug", "name")}
 PLACES = {"place": select.ORDER}
@@ -52,9 +55,14 @@ class OneQueue(ReadView):
     @describe.one("get_queue", "queues", shapes.QueueAnswer)
     def get(self, request: Request, cluster: str, name: str) -> Response:
         """Give quota, what is held of it, and how much runs and waits."""
-        row = access.queue(request.user, cluster, name)
-        facts = {**age_of(row.cluster, QUEUES), "queue": queues_now([row])[0]}
-        return self.answer(shapes.QueueAnswer, facts)
+        row, beat = _queue(request, cluster, name)
+        heard = oldest(beat.ages)
+        return self.answer_if_moved(
+            shapes.QueueAnswer,
+            lambda: {**age(heard), "queue": queues_now([row])[0]},
+            moved=beat.stamp(access.rights(request.user)),
+            observed_at=heard.at,
+        )
 
 
 class Positions(ReadView):
@@ -65,18 +73,32 @@ class Positions(ReadView):
     @describe.pages_of("list_positions", "queues", shapes.Positions, PLACES)
     def get(self, request: Request, cluster: str, name: str) -> Response:
         """List who waits, in the order of the queue. Jobs of others are a number and a size."""
-        row = access.queue(request.user, cluster, name)
+        row, beat = _queue(request, cluster, name)
         look([(row.cluster_id, row.name)])
         wanted = asked(request.query_params, f"positions {cluster}/{name}", PLACES)
-        line = select.waiting(row.cluster_id, row.name)
-        page = window(line, _moved(line, wanted))
-        facts = {
-            **age_of(row.cluster, QUEUES), "cluster": cluster, "queue": name,
-            "strategy": row.strategy, "waiting": select.summed(line),
-            "items": _places(sight(request.user), line, page),
-            "next": next_page(request, page.after),
-        }  # fmt: skip
-        return self.answer(shapes.Positions, facts)
+        heard = oldest(beat.ages)
+        return self.answer_if_moved(
+            shapes.Positions,
+            lambda: {**age(heard), **_line(request, row, wanted)},
+            moved=beat.stamp(access.rights(request.user)),
+            observed_at=heard.at,
+        )
+
+
+def _queue(request: Request, cluster: str, name: str) -> tuple[Queue, pulse.Pulse]:
+    rows = pulse.of_queue(access.queues(request.user).select_related("cluster", "tenant"))
+    row = access.fetch(request.user, rows, "queue.see", cluster__slug=cluster, name=name)
+    return row, pulse.read(row)
+
+
+def _line(request: Request, row: Queue, wanted: Asked) -> dict[str, Any]:
+    line = select.waiting(row.cluster_id, row.name)
+    page = window(line, _moved(line, wanted))
+    return {
+        "cluster": row.cluster.slug, "queue": row.name, "strategy": row.strategy,
+        "waiting": select.summed(line), "items": _places(sight(request.user), line, page),
+        "next": next_page(request, page.after),
+    }  # fmt: skip
 
 
 def _moved(line: QuerySet[Workload], wanted: Asked) -> Asked:

@@ -81,6 +81,10 @@ class JobName(Serializer):
     namespace = serializers.CharField(source="job.namespace")
     name = serializers.CharField(source="job.name", help_text="Name of the Workload.")
     uid = serializers.CharField(source="job.uid", help_text="UID of the Workload.")
+    stray = serializers.BooleanField(
+        source="job.stray",
+        help_text="The job has no Workload: name and uid are then its own, and reasons say why.",
+    )
     kind = Maybe(source="job.job_kind", help_text="Kind of the job, such as Job or RayJob.")
     job = Maybe(source="job.job_name", help_text="Name of the job itself.")
 

@@ -11,9 +11,10 @@ from portal.web.api import ReadView
 from portal.web.cursors import asked, window
 from queues.api import describe
 from queues.api import queue_shapes as shapes
-from queues.api.answers import ages_of, at_once, next_page
+from queues.api.answers import ages, at_once, next_page
 from queues.selectors import jobs as select
-from queues.selectors.freshness import QUEUES
+from queues.selectors import pulse
+from queues.selectors.freshness import oldest
 from queues.selectors.tenants import tenant_queues
 from tenants import access
 from tenants.models import Tenant
@@ -47,15 +48,25 @@ class OneTenant(ReadView):
     @describe.one("get_tenant", "tenants", shapes.TenantAnswer)
     def get(self, request: Request, slug: str) -> Response:
         """Give a tenant's queues with their quota, and the numbers of its jobs."""
-        row = access.tenant(request.user, slug)
-        queues = tenant_queues(row)
-        facts = {
-            **ages_of((each.queue.cluster for each in queues), QUEUES),
-            "tenant": _tenant(row, access.rights(request.user)),
-            "queues": queues,
-            "jobs": _jobs(request, row),
-        }
-        return self.answer(shapes.TenantAnswer, facts)
+        rows = pulse.of_tenant(access.tenants(request.user))
+        row = access.fetch(request.user, rows, "tenant.see", slug=slug)
+        beat = pulse.read(row)
+        return self.answer_if_moved(
+            shapes.TenantAnswer,
+            lambda: _facts(request, row, beat),
+            moved=beat.stamp(access.rights(request.user)),
+            observed_at=oldest(beat.ages).at,
+        )
+
+
+def _facts(request: Request, row: Tenant, beat: pulse.Pulse) -> dict[str, Any]:
+    queues = tenant_queues(row)
+    return {
+        **ages(beat.ages, (each.queue.cluster for each in queues)),
+        "tenant": _tenant(row, access.rights(request.user)),
+        "queues": queues,
+        "jobs": _jobs(request, row),
+    }
 
 
 def _tenant(row: Tenant, held: access.Rights) -> dict[str, Any]:

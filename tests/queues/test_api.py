@@ -7,7 +7,7 @@ from django.test import Client
 from django.utils import timezone
 
 from queues.models import Stream, Workload
-from tenants.models import Entry, Queue, Request, Tenant
+from tenants.models import Entry, Membership, Queue, Request, Tenant
 from tests.cast import GIB, MARK
 from tests.query_counts import counted
 from tests.queues import api, seen
@@ -530,3 +530,45 @@ def test_queries_do_not_grow_with_queues_and_requests(lab, client, number):
     for url in ("queues/", "tenants/nlp/", "requests/"):
         with counted(f"api: {url}"):
             client.get(f"/api/v1/{url}")
+
+
+CHEAP = ["queues/lab/nlp-train/", "queues/lab/nlp-train/positions/", "tenants/nlp/"]
+
+
+@pytest.mark.parametrize("url", CHEAP)
+def test_what_has_not_moved_is_not_read(bob, url):
+    tag = bob.get(f"/api/v1/{url}")["ETag"]
+    with counted(f"api: {url.replace('lab/nlp-train', '...')}, unchanged"):
+        again = bob.get(f"/api/v1/{url}", headers={"If-None-Match": tag})
+
+    assert (again.status_code, again["ETag"]) == (304, tag)
+
+
+@pytest.mark.parametrize("url", CHEAP)
+def test_what_moved_and_reads_the_same_is_not_sent_again(full, bob, url):
+    tag = bob.get(f"/api/v1/{url}")["ETag"]
+    Workload.objects.filter(job_name="train-1").update(raw="said in other words")
+    again = bob.get(f"/api/v1/{url}", headers={"If-None-Match": tag})
+
+    assert again.status_code == 304
+    assert again["ETag"] != tag
+
+
+@pytest.mark.parametrize("url", CHEAP)
+def test_other_roles_see_another_generation(full, bob, url):
+    """What was shown by name must not be taken for still good when the role is gone."""
+    tag = bob.get(f"/api/v1/{url}")["ETag"]
+    Membership.objects.filter(user=full.bob).update(role="finance")
+
+    answer = bob.get(f"/api/v1/{url}", headers={"If-None-Match": tag})
+    assert answer.status_code == (304 if url == "queues/lab/nlp-train/" else 200)
+
+
+@pytest.mark.parametrize(
+    "tag", ['"x"', 'W/"<script>"', "nonsense", '"' + "0" * 41 + '"', 'W/"' + "0" * 20 + '"']
+)
+def test_tag_of_somebody_else_is_not_repeated(bob, tag):
+    answer = bob.get("/api/v1/queues/lab/nlp-train/", headers={"If-None-Match": tag})
+
+    assert answer.status_code == 200
+    assert answer["ETag"] != tag
