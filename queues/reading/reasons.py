@@ -10,6 +10,7 @@ from typing import Any
 from django.utils.safestring import SafeString
 
 from kube.catalog import CPU, MEMORY
+from kube.reasons import Change
 from queues import sentences
 from queues.models import Workload
 from queues.reason_texts import HELP
@@ -39,6 +40,8 @@ class ReasonShown:
     missing: int | None = None
     freed_by: str = ""
     stale: bool = False
+    oscillating: bool = False
+    change: Change | None = None
 
     @property
     def unit(self) -> str:
@@ -96,7 +99,20 @@ def _shown(job: Workload, row: Mapping[str, Any], viewer: Viewer, *, first: bool
         asked=_amount(row.get("asked")),
         free=_amount(row.get("free")),
         missing=_amount(row.get("missing")),
+        oscillating=bool(row.get("oscillating")),
+        change=_change(row.get("change")),
     )
+
+
+def _change(row: object) -> Change | None:
+    """Read the smallest change after which the job could start; None where it is not known."""
+    if not isinstance(row, Mapping):
+        return None
+    before, after = _amount(row.get("from")), _amount(row.get("to"))
+    if before is None or after is None:
+        return None
+    names = {name: str(row.get(name, "")) for name in ("queue", "flavor", "resource", "field")}
+    return Change(before=before, after=after, kind=str(row.get("kind", "")), **names)
 
 
 def _alone(job: Workload, row: Mapping[str, Any]) -> Workload:

@@ -9,8 +9,9 @@ from portal.web.templatetags.portal import LADDER
 from queues import sentences
 from queues.access import Sight
 from queues.models import Workload
+from queues.reading.next_step import NextStep
 from queues.reading.reasons import ReasonShown, reasons
-from queues.reading.steps import NextStep, steps
+from queues.reading.steps import steps
 from queues.selectors import jobs
 from queues.selectors import why as select
 from queues.selectors.positions import Ahead

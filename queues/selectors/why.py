@@ -2,27 +2,46 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from django.db.models import QuerySet
 
-from queues.models import ObservedObject, Workload
+from queues.models import Workload
 from queues.selectors.freshness import JOBS, Freshness, freshness
 from queues.selectors.positions import Ahead, ahead_of
-from queues.selectors.room import Tree
-from queues.selectors.tenants import TREE_LIMIT, LineNow
-from tenants.models import Queue
+from queues.selectors.room import Key, Tree, trees
+from queues.selectors.tenants import TREE_LIMIT, LineNow, QueueNow, described, joined
+from tenants.models import OpenTarget, Queue, Request
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """One job with its queue (None: unknown, or not the viewer's), its numbers and its place."""
+    """One job with its queue (None: unknown, or not the viewer's), its numbers and its place.
+
+    ``beside`` are the other queues of the same tenant in the cluster, ``requests`` the open ones
+    about its queue. ``kept`` is what others of the department keep idle and do not lend, by
+    flavor and resource.
+    """
 
     job: Workload
-    queue: Queue | None
-    lines: tuple[LineNow, ...]
+    now: QueueNow | None
+    beside: tuple[QueueNow, ...]
+    requests: tuple[Request, ...]
     ahead: Ahead | None
     ages: Freshness
+    kept: Mapping[Key, int] = field(default_factory=dict)
+
+    @property
+    def queue(self) -> Queue | None:
+        """Give the queue of the catalog."""
+        return self.now.queue if self.now else None
+
+    @property
+    def lines(self) -> tuple[LineNow, ...]:
+        """Give the queue's lines, devices first, with the room that the cluster shows."""
+        lines = self.now.lines if self.now else ()
+        return tuple(sorted(lines, key=lambda each: not each.is_device))
 
     def line(self, flavor: str, resource: str) -> LineNow | None:
         """Give one quota line of the queue."""
@@ -32,26 +51,34 @@ class Facts:
 
 def facts(job: Workload, queues: QuerySet[Queue]) -> Facts:
     """Gather what there is about ``job``; ``queues`` are those that exist for the viewer."""
-    queue = (
-        queues.filter(cluster_id=job.cluster_id, name=job.queue)
-        .select_related("tenant", "cluster", "department")
-        .prefetch_related("lines")
-        .first()
-    )
+    here = queues.filter(cluster_id=job.cluster_id)
+    tenant = here.filter(name=job.queue).values("tenant")
+    rows = list(described(here.filter(tenant__in=tenant))) if job.queue else []
+    tree = trees([job.cluster_id], TREE_LIMIT).get(job.cluster_id) if rows else None
+    found = joined(rows, {job.cluster_id: tree} if tree else {})
+    now = next((each for each in found if each.queue.name == job.queue), None)
     ages = freshness([job.cluster_id], JOBS).get(job.cluster_id, Freshness())
-    return Facts(job, queue, _lines(queue), ahead_of(job), ages)
+    return Facts(
+        job=job,
+        now=now,
+        beside=tuple(each for each in found if each is not now),
+        requests=_requests(now.queue) if now and job.state == "waiting" else (),
+        ahead=ahead_of(job),
+        ages=ages,
+        kept=_kept(now, tree) if tree else {},
+    )
 
 
-def _lines(queue: Queue | None) -> tuple[LineNow, ...]:
-    """Give the queue's lines, devices first, with the room that the cluster shows."""
-    if queue is None:
-        return ()
-    rows = ObservedObject.objects.filter(
-        cluster_id=queue.cluster_id, kind__in=["ClusterQueue", "Cohort"]
-    ).only("kind", "name", "body")
-    tree = Tree(rows.order_by("kind", "name")[:TREE_LIMIT])
-    found = [
-        LineNow(line, "", tree.room(queue.name, (line.flavor, line.resource)))
-        for line in queue.lines.all()
-    ]
-    return tuple(sorted(found, key=lambda each: not each.is_device))
+def _kept(now: QueueNow | None, tree: Tree) -> dict[Key, int]:
+    lines = [(each.line.flavor, each.line.resource) for each in now.devices] if now else []
+    return {key: tree.kept(now.queue.name, key) for key in lines if now}
+
+
+def _requests(queue: Queue) -> tuple[Request, ...]:
+    """Give the open requests of a tenant about one of its queues."""
+    rows = OpenTarget.objects.filter(
+        cluster_id=queue.cluster_id,
+        target__startswith=f"queue:{queue.name}/",
+        request__tenant=queue.tenant_id,
+    ).select_related("request")
+    return tuple({row.request_id: row.request for row in rows}.values())

@@ -14,7 +14,7 @@ from portal.web.pages import page
 from queues import access as own
 from queues import reading
 from queues.services.looked import look
-from queues.views import meters
+from queues.views import whyparts
 from queues.views.answers import generation
 
 
@@ -22,14 +22,13 @@ from queues.views.answers import generation
 @login_required
 def job(request: HttpRequest, cluster: str, namespace: str, name: str) -> HttpResponse:
     """Show one job; of another tenant's there is no page, as of one that does not exist."""
-    seen = own.sight(request.user)
-    row = own.job(seen, namespace, name, cluster)
+    sight = own.sight(request.user)
+    row = own.job(sight, namespace, name, cluster)
     look([(row.cluster_id, row.queue)])
-    why = reading.why(seen, row)
+    why = reading.why(sight, row)
     context: dict[str, Any] = {
-        "why": why, "job": row, "queue": why.facts.queue, "ages": why.facts.ages,
-        "meters": [meters.meter(each, each.room) for each in why.lines if each.room],
+        **whyparts.parts(why),
         "crumbs": [{"label": _("My jobs"), "url": reverse("jobs")}],
-    }  # fmt: skip
+    }
     stamp = generation(why.stamp, ages=why.facts.ages)
     return page(request, "queues/job.html", context, partial="now", seen=stamp)

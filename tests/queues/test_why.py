@@ -114,7 +114,7 @@ def test_a_lead_can_ask_for_what_is_missing_with_the_numbers_filled_in(full, cli
     client.force_login(full.alice)
     form = client.get(step.url).content.decode()
 
-    assert step.text == "Ask for 24 GPUs of a100 instead of 16."
+    assert step.text == "Ask for more quota: 24 GPUs of a100 instead of 16."
     assert 'name="nlp-train/a100/nominal" value="24"' in form
 
 
@@ -127,7 +127,7 @@ def test_a_smaller_job_is_only_offered_when_it_would_start_now(full):
     queue.body = seen.queue_body(16, 13, borrowingLimit=0)
     queue.save()
 
-    assert "Ask for 3 devices or fewer: so many are free now." in [
+    assert "Make the job smaller: 3 GPUs are free now." in [
         step.text for step in why(full.bob).steps
     ]
 
@@ -190,7 +190,7 @@ def test_command_prints_the_same_text(full):
     assert "asked 8 GPUs, free 0 GPUs, missing 8 GPUs" in said
     assert "a100: 24 of 16 held, 8 borrowed" in said
     assert "Ahead of it: 2 jobs, 20 GPUs\n  priority boss-urgent: 1 job, 4 GPUs\n" in said
-    assert "What would help\n  - Let a lead of your tenant ask for 24 GPUs" in said
+    assert "What would help\n  - Let a lead of your tenant ask for more quota: 24 GPUs" in said
     assert MARK not in said
 
 
