@@ -1,0 +1,68 @@
+"""What the page of a job says in each way in which it can stand, on the real Kueue."""
+
+import contextlib
+import html
+import re
+
+import pytest
+from django.urls import reverse
+
+from cluster.api import ApiError
+from tests.real import registered
+from tests.real.situations import KUEUE, SITUATIONS, Scene, machines
+from tests.stack import wait_for
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.real]
+
+
+@pytest.fixture
+def scene(control_plane, admin, name):
+    made = Scene(control_plane, name)
+    control_plane.api.request(
+        "POST", "/api/v1/namespaces",
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}},
+    )  # fmt: skip
+    nodes = machines(made)
+    control_plane.apply_nodes(nodes)
+    made.flavor("plain")
+    yield made
+    for path in (
+        f"{KUEUE}/namespaces/{name}/workloads/stays",
+        *(f"/api/v1/nodes/{node.name}" for node in nodes),
+    ):
+        with contextlib.suppress(ApiError):  # a test that failed early has not made it
+            control_plane.api.request("DELETE", path)
+
+
+@pytest.fixture
+def observed(admin, place, settings, scene):
+    registered.seal_with_fresh_keys(settings)
+    dave = registered.person("dave", "admin")
+    cluster = registered.register(admin, place, dave)
+    with registered.observing(cluster):
+        yield cluster, dave
+
+
+def words(answer) -> str:
+    text = html.unescape(re.sub(r"<[^>]*>", "", answer.content.decode()))
+    return re.sub(r"\s+", " ", text)
+
+
+def test_the_page_says_what_is_so(scene, observed, client, subtests):
+    cluster, dave = observed
+    client.force_login(dave)
+    jobs = {situation: situation(scene) for situation in SITUATIONS}
+
+    for situation, expected in SITUATIONS.items():
+        wanted = [text.format(name=scene.name) for text in expected]
+        url = reverse("job", args=[cluster.slug, scene.name, jobs[situation]])
+
+        def said(url=url, wanted=wanted) -> bool:
+            page = words(client.get(url))
+            return all(text in page for text in wanted)
+
+        with subtests.test(msg=situation.__name__):
+            try:
+                wait_for(said)
+            except AssertionError:
+                pytest.fail(f"{wanted} not in: {words(client.get(url))[:3000]}")
