@@ -8,30 +8,18 @@ more than a few of them. The first look is not written out: it is told when it i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 from zlib import crc32
 
-from kube.lenient import moment
-from kube.lifecycle_facts import Sight
-from kube.workload_facts import Condition
+from kube.lenient import items, text
+from kube.lifecycle_facts import Flip, Flips, Sight, when
 
 #: Different texts of one condition between two flips.
 MOST_TEXTS: Final = 16
 LONGEST: Final = 4000
 CHECK: Final = "Check/"
-
-
-class Logged(NamedTuple):
-    """A condition as last put on the time line; ``texts`` are marks of what it said since."""
-
-    status: str
-    reason: str
-    message: str
-    since: datetime | None
-    texts: tuple[int, ...] = ()
-    told: bool = False
 
 
 class Change(NamedTuple):
@@ -44,97 +32,89 @@ class Change(NamedTuple):
     at: datetime | None
 
 
-Log = Mapping[str, Logged]
+def first(sight: Sight) -> dict[str, Flip]:
+    """Return what a look shows: everything that can have a line of its own."""
+    found = {name: _storable(each) for name, each in sight.conditions.items()}
+    status = sight.body.get("status") or {}
+    if "admissionChecks" in status:
+        for each in items(status, "admissionChecks"):
+            name = f"{CHECK}{text(each, 'name')}"[:128]
+            since, message = when(each.get("lastTransitionTime")), plain(text(each, "message"))
+            found[name] = Flip(text(each, "state")[:32], "", message, since)
+    if "requeueState" in status and (again := text(status, "requeueState", "requeueAt")):
+        found["RequeueAt"] = Flip(again[:32])
+    if not sight.active:
+        found["Active"] = Flip("False")
+    if sight.reclaimable:
+        found["PodsDone"] = Flip(str(sum(count for _, count in sight.reclaimable)))
+    if sight.orphaned:
+        found["Owner"] = Flip("False")
+    found["Priority"] = Flip(str(sight.priority), sight.priority_class[:128])
+    return found
 
 
-def changes(log: Log, sight: Sight) -> tuple[list[Change], dict[str, Logged] | None]:
+def _storable(flip: Flip) -> Flip:
+    """Return a condition as a database holds it; nearly always the same object."""
+    status, reason, message = flip[:3]
+    if len(status) <= 32 and len(reason) <= 128 and plain(message) is message:
+        return flip
+    return Flip(status[:32], reason[:128], plain(message), flip.since)
+
+
+def plain(message: str) -> str:
+    """Return a message as a database holds it: without null characters, and not without end."""
+    if "\0" in message or len(message) > LONGEST:
+        message = message.replace("\0", "")[:LONGEST]
+    return message
+
+
+def changes(log: Flips, sight: Sight) -> tuple[list[Change], dict[str, Flip] | None]:
     """Return the new lines and the log from now on; ``None`` for a log that stays as it is."""
-    present = dict(_values(sight))
+    present = first(sight)
+    if not log:
+        return [], present
     found: list[Change] = []
-    fresh: dict[str, Logged] = dict(log)
+    fresh: dict[str, Flip] = dict(log)
     for name, now in present.items():
         before = log.get(name)
         if before is None:
-            fresh[name] = now._replace(texts=(_mark(now),), told=bool(log))
-            found += [_line(name, now)] if log else []
-        elif _is_news(before, now):
+            fresh[name] = now._replace(told=True)
+            found.append(_line(name, now))
+        elif before[:4] != now[:4] and _is_news(before, now):
             found += [] if before.told else [_line(name, before)]
             found.append(_line(name, now))
             same = (before.status, before.since) == (now.status, now.since)
-            texts = (*(before.texts if same else ()), _mark(now))
+            texts = (*before.texts, _mark(before)) if same else ()
             fresh[name] = now._replace(texts=texts, told=True)
     for name in log.keys() - present.keys():
         before = fresh.pop(name)
         found += [] if before.told else [_line(name, before)]
         found.append(Change(name, "", "", "", None))
-    return found, fresh if found or not log else None
+    return found, fresh if found else None
 
 
-def untold(log: Log) -> list[Change]:
+def untold(log: Flips) -> list[Change]:
     """Return what the first look showed and nothing has overwritten since."""
     return [_line(name, each) for name, each in log.items() if not each.told]
 
 
-def _is_news(before: Logged, now: Logged) -> bool:
+def _is_news(before: Flip, now: Flip) -> bool:
     if (before.status, before.since) != (now.status, now.since):
         return True
-    if (before.reason, before.message) == (now.reason, now.message):
-        return False
-    return len(before.texts) < MOST_TEXTS and _mark(now) not in before.texts
+    return len(before.texts) < MOST_TEXTS - 1 and _mark(now) not in before.texts
 
 
-def _line(name: str, value: Logged) -> Change:
-    return Change(name, value.status, value.reason, value.message, value.since)
+def _line(name: str, value: Flip) -> Change:
+    return Change(name, *value[:4])
 
 
-def _mark(value: Logged) -> int:
-    return crc32(f"{value.reason}\0{value.message}".encode())
+def _mark(value: Flip) -> int:
+    return crc32(f"{value.reason}\0{value.message}".encode("utf-8", "surrogatepass"))
 
 
-def _text(message: str) -> str:
-    """Return a message as a database holds it: without null characters, and not without end."""
-    return message[:LONGEST].replace("\0", "")
-
-
-def _values(sight: Sight) -> Iterator[tuple[str, Logged]]:
-    """Yield everything that has a line of its own."""
-    for name, each in sight.conditions.items():
-        yield (
-            name[:128],
-            Logged(each.status[:32], each.reason[:128], _text(each.message), each.since),
-        )
-    for name, state, message, since in sight.checks:
-        yield f"{CHECK}{name}"[:128], Logged(state[:32], "", _text(message), since)
-    if not sight.active:
-        yield "Active", Logged("False", "", "", None)
-    if sight.requeue_at:
-        yield "RequeueAt", Logged(sight.requeue_at[:32], "", "", None)
-    if sight.reclaimable:
-        yield "PodsDone", Logged(str(sum(count for _, count in sight.reclaimable)), "", "", None)
-    if sight.orphaned:
-        yield "Owner", Logged("False", "", "", None)
-    yield "Priority", Logged(str(sight.priority), sight.priority_class[:128], "", None)
-
-
-def dump(log: Log) -> dict[str, list[Any]]:
-    """Return a log in a form for JSON."""
+def load(stored: Mapping[str, Any]) -> dict[str, Flip]:
+    """Read a log from JSON, where each condition is a list of its parts."""
     return {
-        name: [*each[:3], each.since.isoformat() if each.since else None, each.texts, each.told]
-        for name, each in log.items()
-    }
-
-
-def load(stored: Mapping[str, Any]) -> dict[str, Logged]:
-    """Read what ``dump`` gave."""
-    return {
-        name: Logged(each[0], each[1], each[2], moment(each[3]), tuple(each[4]), bool(each[5]))
+        name: Flip(each[0], each[1], each[2], when(each[3]), tuple(each[4]), bool(each[5]))
         for name, each in stored.items()
-    }
-
-
-def conditions(log: Log) -> dict[str, Condition]:
-    """Return the conditions of a log, as far as the history of places reads them."""
-    return {
-        name: Condition(each.status, each.reason, each.message, each.since)
-        for name, each in log.items()
     }

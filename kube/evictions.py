@@ -7,11 +7,10 @@ only say ``Previously: ...``: the reason is then read from the text, or from the
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from kube.workload_facts import NO_CONDITION, Condition
+from kube.lifecycle_facts import NO_FLIP, Flip, Flips
 
 PREVIOUSLY: Final = "Previously: "
 
@@ -115,15 +114,13 @@ _BEGINNINGS: Final = (
 )
 
 
-def read_eviction(
-    conditions: Mapping[str, Condition], counted: tuple[tuple[str, str, int], ...] = ()
-) -> Evicted:
+def read_eviction(conditions: Flips, counted: tuple[tuple[str, str, int], ...] = ()) -> Evicted:
     """Read the eviction that the conditions tell of, the present or the last one.
 
     ``counted`` are Kueue's counters: reason, underlying cause, number.
     """
-    evicted = conditions.get("Evicted", NO_CONDITION)
-    preempted = conditions.get("Preempted", NO_CONDITION)
+    evicted = conditions.get("Evicted", NO_FLIP)
+    preempted = conditions.get("Preempted", NO_FLIP)
     message = evicted.message.removeprefix(PREVIOUSLY)
     cause = _cause(evicted, message, counted)
     detail = next((under for reason, under, _ in counted if _REASONS.get(reason) is cause), "")
@@ -145,7 +142,7 @@ def read_eviction(
     )
 
 
-def _cause(evicted: Condition, message: str, counted: tuple[tuple[str, str, int], ...]) -> Cause:
+def _cause(evicted: Flip, message: str, counted: tuple[tuple[str, str, int], ...]) -> Cause:
     if evicted.true:
         return _REASONS.get(evicted.reason, Cause.OTHER)
     if message.startswith("Preempted to accommodate"):
@@ -158,7 +155,7 @@ def _cause(evicted: Condition, message: str, counted: tuple[tuple[str, str, int]
     return _REASONS.get(reasons.pop(), Cause.OTHER) if len(reasons) == 1 else Cause.UNKNOWN
 
 
-def _raw(cause: Cause, evicted: Condition) -> str:
+def _raw(cause: Cause, evicted: Flip) -> str:
     return evicted.reason if cause is Cause.OTHER else ""
 
 

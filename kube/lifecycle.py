@@ -14,8 +14,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
-from kube.lifecycle_facts import Sight
-from kube.lifecycle_marks import RESIZED, Join, Mark
+from kube.lifecycle_facts import NO_FLIP, Sight
+from kube.lifecycle_marks import FINISHED, RESIZED, Join, Mark
 from kube.phases import (
     HOLDING,
     Bound,
@@ -43,7 +43,13 @@ def advance(
     ``queue`` is the ClusterQueue that its LocalQueue points to, for the time that it waits.
     """
     moment = _whole(moment)
-    was = was or Recorded(open=None)
+    if was is None and (step := _plain(sight, moment, sight.queue or queue, cohort)):
+        return step
+    return joined(was or Recorded(open=None), sight, moment, queue=queue, cohort=cohort)
+
+
+def joined(was: Recorded, sight: Sight, moment: Moment, *, queue: str, cohort: str) -> Step:
+    """Join a look to what is on record, whatever has happened; times in whole seconds."""
     begun = was.open or _beginning(was, sight, moment)
     if begun is None:
         return Step(replace(was, conditions=sight.conditions, noted_at=moment.now))
@@ -68,6 +74,52 @@ def advance(
         finished_at=finished,
     )
     return Step(after, tuple(tiling.spans), tuple(join.losses), tiling.skewed)
+
+
+def _plain(sight: Sight, moment: Moment, queue: str, cohort: str) -> Step | None:
+    """Read the first look at an ordinary life: it waited, was admitted, has ended, no more.
+
+    Nearly all Workloads of a cluster are like that, and a start must read all of them. ``None``
+    for any other, and for times that are not in order: :func:`joined` gives the same, and more.
+    """
+    found = sight.conditions
+    if not _is_ordinary(sight) or sight.created > moment.now:
+        return None
+    reserved, admitted = found.get("QuotaReserved", NO_FLIP), found.get("Admitted", NO_FLIP)
+    finished = found.get("Finished", NO_FLIP)
+    phases: list[tuple[Phase | None, datetime | None]] = [(Phase.QUEUED, sight.created)]
+    if reserved.true:
+        phases.append((Phase.RESERVED, reserved.since))
+        if admitted.true:
+            phases.append((Phase.ADMITTED, admitted.since))
+    if finished.true:
+        phases.append((None, finished.since))
+    spans: list[Span] = []
+    now: Open | None = None
+    for phase, at in phases:
+        if at is None or at > moment.now or (now is not None and at < now.start.at):
+            return None
+        bound = Bound(at)
+        if now is not None and at > now.start.at:
+            spans.append(Span(now, bound, phase or FINISHED))
+        if phase is None:
+            now = None
+        elif phase is Phase.QUEUED:
+            now = Open(phase, bound, 0, (), queue, cohort if queue else "")
+        else:
+            now = Open(phase, bound, 1, sight.held, queue, cohort)
+    after = Recorded(
+        now, int(reserved.true), 0, 0, 0, admitted.since if now and admitted.true else None,
+        found, moment.now, finished.since if finished.true else None,
+    )  # fmt: skip
+    return Step(after, tuple(spans))
+
+
+def _is_ordinary(sight: Sight) -> bool:
+    """Say whether nothing has ever taken its place from it."""
+    counters = sight.counted or sight.past_seconds is not None or sight.reclaimable
+    found = sight.conditions
+    return sight.active and not counters and "Evicted" not in found and "Requeued" not in found
 
 
 def end(was: Recorded, moment: Moment, *, unseen: bool, deleting: datetime | None = None) -> Step:

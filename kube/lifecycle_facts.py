@@ -1,19 +1,49 @@
-"""What of a Workload matters for the history of its places: conditions, and what it holds."""
+"""What of a Workload matters for the history of its places: conditions, and what it holds.
+
+Every Workload of a cluster passes here, tens of thousands at a start, so reading is direct:
+no objects but those that are kept, and a time that many share is parsed once.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from kube.catalog import CPU, MEMORY
 from kube.lenient import amount, items, mapping, moment, text, whole
 from kube.pod_requests import pod_sets
-from kube.workload_facts import NO_CONDITION, Condition, read_conditions
 
 #: Flavor, resource, amount in the smallest unit.
 Held = tuple[tuple[str, str, int], ...]
+NOTHING: Final[dict[str, Any]] = {}
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class Flip(NamedTuple):
+    """A condition since its last flip. ``texts`` and ``told`` belong to the time line."""
+
+    status: str = ""
+    reason: str = ""
+    message: str = ""
+    since: datetime | None = None
+    texts: tuple[int, ...] = ()
+    told: bool = False
+
+    @property
+    def true(self) -> bool:
+        """Return whether it holds now."""
+        return self.status == "True"
+
+    @property
+    def false(self) -> bool:
+        """Return whether it was said not to hold; a missing condition says nothing."""
+        return self.status == "False"
+
+
+NO_FLIP: Final = Flip()
+Flips = Mapping[str, Flip]
 
 
 class Sight(NamedTuple):
@@ -35,17 +65,15 @@ class Sight(NamedTuple):
     orphaned: bool
     queue: str
     held: Held
-    conditions: Mapping[str, Condition]
-    checks: tuple[tuple[str, str, str, datetime | None], ...]
+    conditions: Flips
     counted: tuple[tuple[str, str, int], ...]
     past_seconds: int | None
-    requeue_at: str
     reclaimable: tuple[tuple[str, int], ...]
     body: Mapping[str, Any]
 
-    def condition(self, name: str) -> Condition:
+    def condition(self, name: str) -> Flip:
         """Return a condition, an empty one if it is not there."""
-        return self.conditions.get(name, NO_CONDITION)
+        return self.conditions.get(name, NO_FLIP)
 
     @property
     def evictions(self) -> int:
@@ -55,40 +83,70 @@ class Sight(NamedTuple):
 
 def read_sight(workload: Mapping[str, Any]) -> Sight:
     """Read a Workload (v1beta2); what is missing or of another type reads as nothing."""
-    meta = mapping(workload, "metadata")
-    spec = mapping(workload, "spec")
-    status = mapping(workload, "status")
+    meta, spec, status = (
+        _part(workload, "metadata"), _part(workload, "spec"), _part(workload, "status")
+    )  # fmt: skip
     owner = _owner(meta)
-    counts = {
-        text(each, "name"): max(0, whole(each.get("count")))
-        for each in items(status, "reclaimablePods")
-    }
-    admission = mapping(status, "admission")
+    name, admission = _text(meta, "name"), _part(status, "admission")
+    done = _done(status) if "reclaimablePods" in status else ()
     return Sight(
-        uid=text(meta, "uid"),
-        namespace=text(meta, "namespace"),
-        name=text(meta, "name"),
-        job_kind=text(owner, "kind"),
-        job_name=text(owner, "name") or text(meta, "name"),
-        job_uid=text(owner, "uid"),
-        entry=text(spec, "queueName"),
-        priority_class=text(spec, "priorityClassRef", "name"),
-        priority=whole(spec.get("priority")),
-        created=moment(meta.get("creationTimestamp")) or _EPOCH,
-        deleting=moment(meta.get("deletionTimestamp")),
-        version=text(meta, "resourceVersion"),
-        active=spec.get("active") is not False,
-        orphaned=not owner,
-        queue=text(admission, "clusterQueue"),
-        held=held(admission, counts),
-        conditions=read_conditions(workload),
-        checks=_checks(status),
-        counted=_counted(status),
-        past_seconds=_past(status.get("accumulatedPastExecutionTimeSeconds")),
-        requeue_at=text(status, "requeueState", "requeueAt"),
-        reclaimable=tuple(sorted((name, count) for name, count in counts.items() if count)),
-        body=workload,
+        _text(meta, "uid"),
+        _text(meta, "namespace"),
+        name,
+        _text(owner, "kind"),
+        _text(owner, "name") or name,
+        _text(owner, "uid"),
+        _text(spec, "queueName"),
+        _text(_part(spec, "priorityClassRef"), "name"),
+        whole(spec.get("priority")),
+        when(meta.get("creationTimestamp")) or _EPOCH,
+        when(meta.get("deletionTimestamp")),
+        _text(meta, "resourceVersion"),
+        spec.get("active") is not False,
+        not owner,
+        _text(admission, "clusterQueue"),
+        held(admission, dict(done)) if admission else (),
+        _flips(status.get("conditions")),
+        _counted(status) if "schedulingStats" in status else (),
+        _past(status.get("accumulatedPastExecutionTimeSeconds")),
+        done,
+        workload,
     )
+
+
+def _part(value: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    found = value.get(key)
+    return found if isinstance(found, dict) else NOTHING
+
+
+def _text(value: Mapping[str, Any], key: str) -> str:
+    found = value.get(key)
+    return found if isinstance(found, str) else ""
+
+
+def when(value: object) -> datetime | None:
+    """Return a Kubernetes time in UTC, or ``None`` for anything else."""
+    return _parsed(value) if isinstance(value, str) else None
+
+
+@lru_cache(maxsize=16384)
+def _parsed(value: str) -> datetime | None:
+    return moment(value)
+
+
+def _flips(conditions: object) -> dict[str, Flip]:
+    if not isinstance(conditions, list):
+        return {}
+    return {
+        _text(each, "type")[:128]: Flip(
+            _text(each, "status"),
+            _text(each, "reason"),
+            _text(each, "message"),
+            when(each.get("lastTransitionTime")),
+        )
+        for each in conditions
+        if isinstance(each, dict)
+    }
 
 
 def is_device(resource: str) -> bool:
@@ -115,7 +173,7 @@ def held(admission: Mapping[str, Any], reclaimable: Mapping[str, int]) -> Held:
         for resource, usage in mapping(each, "resourceUsage").items():
             if not (is_device(resource) or resource in (CPU, MEMORY)):
                 continue
-            number = amount(resource, usage)
+            number = _amount(resource, usage) if isinstance(usage, str) else amount(resource, usage)
             if left != count:
                 number = number // count * left
             key = (text(flavors, resource), resource)
@@ -130,6 +188,11 @@ def full(sight: Sight) -> Held:
     return held(mapping(sight.body, "status", "admission"), {})
 
 
+@lru_cache(maxsize=4096)
+def _amount(resource: str, usage: str) -> int:
+    return amount(resource, usage)
+
+
 def asked(sight: Sight) -> Held:
     """Return what the pods ask for, with an unknown flavor: what an unseen run has held."""
     total: dict[str, int] = {}
@@ -141,26 +204,21 @@ def asked(sight: Sight) -> Held:
 
 
 def _owner(meta: Mapping[str, Any]) -> Mapping[str, Any]:
-    owners = items(meta, "ownerReferences")
-    return next((each for each in owners if each.get("controller")), owners[0] if owners else {})
+    owners = meta.get("ownerReferences")
+    if not isinstance(owners, list) or not owners:
+        return NOTHING
+    found = [each for each in owners if isinstance(each, dict)]
+    return next((each for each in found if each.get("controller")), found[0] if found else NOTHING)
+
+
+def _done(status: Mapping[str, Any]) -> tuple[tuple[str, int], ...]:
+    """Return how many pods of each set are done and count no longer."""
+    found = ((text(x, "name"), whole(x.get("count"))) for x in items(status, "reclaimablePods"))
+    return tuple(sorted((name, count) for name, count in found if count > 0))
 
 
 def _past(value: object) -> int | None:
     return None if value is None else max(0, whole(value))
-
-
-def _checks(
-    status: Mapping[str, Any],
-) -> tuple[tuple[str, str, str, datetime | None], ...]:
-    return tuple(
-        (
-            text(each, "name"),
-            text(each, "state"),
-            text(each, "message"),
-            moment(each.get("lastTransitionTime")),
-        )
-        for each in items(status, "admissionChecks")
-    )
 
 
 def _counted(status: Mapping[str, Any]) -> tuple[tuple[str, str, int], ...]:

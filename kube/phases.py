@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final, NamedTuple
 
 from kube.evictions import Evicted
-from kube.lifecycle_facts import Held
-from kube.workload_facts import NO_CONDITION, Condition
+from kube.lifecycle_facts import NO_FLIP, Flip, Flips, Held
 
 
 class Phase(StrEnum):
@@ -104,13 +102,13 @@ class Recorded:
     counted: int = 0
     past_seconds: int = 0
     running_since: datetime | None = None
-    conditions: Mapping[str, Condition] = field(default_factory=dict)
+    conditions: Flips = field(default_factory=dict)
     noted_at: datetime | None = None
     finished_at: datetime | None = None
 
-    def condition(self, name: str) -> Condition:
+    def condition(self, name: str) -> Flip:
         """Return a condition as last noted, an empty one if it was not there."""
-        return self.conditions.get(name, NO_CONDITION)
+        return self.conditions.get(name, NO_FLIP)
 
 
 @dataclass(frozen=True, slots=True)

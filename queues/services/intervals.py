@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
-import orjson
 import structlog
 
 from kube import condition_log
 from kube.checkpoints import lost_seconds, read_checkpoints, saved_until
 from kube.lenient import items, mapping
 from kube.lifecycle import advance, end
-from kube.lifecycle_facts import Sight, devices, read_sight
+from kube.lifecycle_facts import NO_FLIP, Sight, devices, read_sight
 from kube.phases import LIVE, Loss, Moment, Recorded, Span, Step
 from queues.models import ConditionChange, Eviction, Interval, Lifetime, Stream
 from queues.services import ledger, lives
@@ -22,6 +22,9 @@ from queues.services.lives import Life
 from tenants.models import Cluster
 
 log = structlog.get_logger(__name__)
+
+WARN_EVERY: Final = 600.0  # seconds
+_next_warning: dict[int, float] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +68,14 @@ def note(
     return book.write()
 
 
+def _warn_of_skew(cluster: Cluster, number: int) -> None:
+    """Say that the cluster's clock is ahead of ours, but not for each Workload again."""
+    now = time.monotonic()
+    if now >= _next_warning.get(cluster.pk, 0.0):
+        _next_warning[cluster.pk] = now + WARN_EVERY
+        log.warning("observer_clock_skew", cluster=cluster.slug, workloads=number)
+
+
 class _Book:
     """What one call adds, until it is written."""
 
@@ -74,6 +85,7 @@ class _Book:
         self.spans: list[tuple[Life, lives.Who, Span]] = []
         self.losses: list[tuple[Life, int, Loss, Sight, Change]] = []
         self.lines: list[tuple[Life, condition_log.Change]] = []
+        self.skewed = 0
         self._went_back: datetime | bool | None = False
 
     def take(self, change: Change) -> None:
@@ -105,35 +117,34 @@ class _Book:
         return isinstance(self._went_back, datetime) and self._went_back >= noted_at
 
     def _look(self, life: Life | None, change: Change, sight: Sight) -> Life:
+        who = lives.who_is(sight)
         if life is None:
             life = self.lives[change.uid] = Life(
-                0, change.uid, lives.who_is(sight), None, {}, sight.created, self.moment.now,
-                self.moment.now, sight.version,
+                0, change.uid, who, None, {}, sight.created, self.moment.now, self.moment.now,
+                sight.version,
             )  # fmt: skip
         step = advance(life.record, sight, self.moment, queue=change.queue, cohort=change.cohort)
         lines, fresh = condition_log.changes(life.log, sight)
-        who = lives.who_is(sight)
         self._keep(life, step)
-        first = step.after.losses - len(step.losses) + 1
-        for number, loss in enumerate(step.losses, first):
-            self.losses.append((life, number, loss, sight, change))
+        if step.losses:
+            first = step.after.losses - len(step.losses) + 1
+            for number, loss in enumerate(step.losses, first):
+                self.losses.append((life, number, loss, sight, change))
         self.lines += [(life, line) for line in lines]
-        life.dirty |= bool(fresh is not None or step.losses or who != life.who)
-        life.dirty |= life.gone_at is not None
         if fresh is not None:
-            life.log = fresh
-        life.who, life.gone_at = who, None
-        finished = sight.condition("Finished")
+            life.log, life.dirty = fresh, True
+        if life.gone_at is not None or who != life.who:
+            life.who, life.gone_at, life.dirty = who, None, True
+        finished = sight.conditions.get("Finished", NO_FLIP)
         life.outcome = finished.reason[:128] if finished.true else ""
         self._noted(life, sight.version)
-        if step.skewed:
-            log.warning("observer_clock_skew", cluster=self.cluster.slug, uid=change.uid)
+        self.skewed += step.skewed
         return life
 
     def _keep(self, life: Life, step: Step) -> None:
         before = life.record
         self.spans += [(life, life.who, span) for span in step.spans]
-        life.dirty |= bool(step.spans) or before is None or _differ(before, step.after)
+        life.dirty = life.dirty or before is None or _differ(before, step.after)
         life.record = step.after
 
     def _noted(self, life: Life, version: str) -> None:
@@ -158,10 +169,12 @@ class _Book:
         for life, pk in zip(new, ledger.next_ids(len(new)), strict=True):
             life.pk = pk
         changed = [life for life in self.lives.values() if life.dirty and not life.new]
-        cluster = self.cluster
+        here = self.cluster.pk
+        if self.skewed:
+            _warn_of_skew(self.cluster, self.skewed)
         return (
-            ledger.append(Lifetime, [lives.columns(cluster, x, as_text=True) for x in new])
-            + ledger.update([lives.columns(cluster, x, as_text=False) for x in changed])
+            ledger.append(Lifetime, [lives.columns(here, x, as_text=True) for x in new])
+            + ledger.update([lives.columns(here, x, as_text=False) for x in changed])
             + ledger.append(Interval, [self._interval(*each) for each in self.spans])
             + ledger.append(Eviction, [self._eviction(*each) for each in self.losses])
             + ledger.append(ConditionChange, [self._line(*each) for each in self.lines])
@@ -174,7 +187,7 @@ class _Book:
             start.earliest, start.latest, stop.at, stop.quality, stop.earliest, stop.latest,
             span.ended_by, begun.queue[:253], begun.cohort[:253], who.priority_class,
             who.priority, begun.cause, begun.preemptor_uid, devices(begun.held),
-            orjson.dumps(lives.held_rows(begun.held)).decode(),
+            lives.as_json(lives.held_rows(begun.held)),
         )  # fmt: skip
 
     def _eviction(

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-import orjson
+import msgspec
 from django.db import connection, models
 from psycopg import sql
 
 from queues.models import ConditionChange, Eviction, Interval, Lifetime
+from queues.services.lives import COLUMNS
 from queues.services.merge import as_csv
 
-LIFETIME: Final = tuple(str(each.column) for each in Lifetime._meta.local_fields)
 INTERVAL: Final = (
     "cluster_id", "lifetime_id", "phase", "attempt", "starts", "starts_quality",
     "starts_earliest", "starts_latest", "ends", "ends_quality", "ends_earliest", "ends_latest",
@@ -27,7 +27,7 @@ EVICTION: Final = (
 )  # fmt: skip
 CHANGE: Final = ("lifetime_id", "type", "status", "reason", "message", "at", "seen_at")
 TABLES: Final[dict[type[models.Model], tuple[str, ...]]] = {
-    Lifetime: LIFETIME,
+    Lifetime: COLUMNS,
     Interval: INTERVAL,
     Eviction: EVICTION,
     ConditionChange: CHANGE,
@@ -66,22 +66,20 @@ def next_ids(count: int) -> list[int]:
 
 
 def update(rows: Sequence[Row]) -> int:
-    """Bring lifetimes up to date, values in the order of ``LIFETIME``; the key tells which."""
+    """Bring lifetimes up to date, values in the order of ``COLUMNS``; the key tells which."""
     if not rows:
         return 0
     fields = Lifetime._meta.local_fields
     types = {str(each.column): _type(each) for each in fields}
-    changes = [sql.SQL("{0} = came.{0}").format(sql.Identifier(name)) for name in LIFETIME[1:]]
+    changes = [sql.SQL("{0} = came.{0}").format(sql.Identifier(name)) for name in COLUMNS[1:]]
     shape = [
-        sql.SQL("{} {}").format(sql.Identifier(name), sql.SQL(types[name])) for name in LIFETIME
+        sql.SQL("{} {}").format(sql.Identifier(name), sql.SQL(types[name])) for name in COLUMNS
     ]
     statement = sql.SQL(
         "UPDATE queues_lifetime AS here SET {} FROM json_to_recordset(%s::json) AS came({}) "
         "WHERE here.id = came.id"
     ).format(sql.SQL(", ").join(changes), sql.SQL(", ").join(shape))
-    came = orjson.dumps(
-        [dict(zip(LIFETIME, row, strict=True)) for row in rows], option=orjson.OPT_NAIVE_UTC
-    )
+    came = msgspec.json.encode([dict(zip(COLUMNS, row, strict=True)) for row in rows])
     with connection.cursor() as cursor:
         cursor.execute(statement, [came.decode()])
         return int(cursor.rowcount)

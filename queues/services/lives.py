@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NamedTuple
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
 
-import orjson
+import msgspec
 
-from kube.condition_log import Logged, conditions, dump, load
-from kube.lifecycle_facts import Held, Sight, devices
+from kube.condition_log import load
+from kube.lifecycle_facts import Flip, Held, Sight, devices
 from kube.phases import Bound, Open, Phase, Quality, Recorded
 from queues.models import Lifetime
-from queues.services.ledger import LIFETIME
 from tenants.models import Cluster
 
 
@@ -40,7 +40,7 @@ class Life:
     uid: str
     who: Who
     record: Recorded | None
-    log: dict[str, Logged]
+    log: dict[str, Flip]
     created_at: datetime
     first_seen_at: datetime
     noted_at: datetime
@@ -68,78 +68,87 @@ def held_rows(held: Held) -> list[dict[str, Any]]:
     ]
 
 
+def as_json(value: Any) -> str:
+    """Return JSON; a condition becomes a list of its parts."""
+    return msgspec.json.encode(value).decode()
+
+
 def read(cluster: Cluster, uids: Iterable[str]) -> dict[str, Life]:
     """Read the lifetimes of these Workloads in one query, and lock them."""
     rows = Lifetime.objects.filter(cluster=cluster, uid__in=list(uids)).select_for_update()
-    return {row.uid: _life(row) for row in rows}
+    return {
+        row[2]: _life(dict(zip(COLUMNS, row, strict=True))) for row in rows.values_list(*COLUMNS)
+    }
 
 
-def _life(row: Lifetime) -> Life:
-    log = load(row.conditions)
+def _life(row: dict[str, Any]) -> Life:
+    log = load(row["conditions"])
     record = Recorded(
-        open=_open(row),
-        attempt=row.attempt,
-        losses=row.evictions,
-        counted=row.counted,
-        past_seconds=row.past_seconds,
-        running_since=row.running_since,
-        conditions=conditions(log),
-        noted_at=row.noted_at.replace(microsecond=0),
-        finished_at=row.finished_at,
+        open=_open(row) if row["phase"] else None,
+        attempt=row["attempt"],
+        losses=row["evictions"],
+        counted=row["counted"],
+        past_seconds=row["past_seconds"],
+        running_since=row["running_since"],
+        conditions=log,
+        noted_at=row["noted_at"].replace(microsecond=0),
+        finished_at=row["finished_at"],
     )
     return Life(
-        row.pk, row.uid, Who(*(getattr(row, name) for name in Who._fields)), record, log,
-        row.created_at, row.first_seen_at, row.noted_at, row.resource_version, row.outcome,
-        row.gone_at, new=False, dirty=False,
+        row["id"], row["uid"], Who(*(row[name] for name in Who._fields)), record, log,
+        row["created_at"], row["first_seen_at"], row["noted_at"], row["resource_version"],
+        row["outcome"], row["gone_at"], new=False, dirty=False,
     )  # fmt: skip
 
 
-def _open(row: Lifetime) -> Open | None:
-    if not row.phase or row.starts is None:
-        return None
-    start = Bound(row.starts, Quality(row.starts_quality), row.starts_earliest, row.starts_latest)
-    held = tuple((each["flavor"], each["resource"], each["amount"]) for each in row.held)
+def _open(row: dict[str, Any]) -> Open:
+    quality, earliest = Quality(row["starts_quality"]), row["starts_earliest"]
+    held = tuple((each["flavor"], each["resource"], each["amount"]) for each in row["held"])
     return Open(
-        Phase(row.phase), start, row.attempt, held, row.queue, row.cohort, row.cause,
-        row.preemptor_uid,
+        Phase(row["phase"]), Bound(row["starts"], quality, earliest, row["starts_latest"]),
+        row["attempt"], held, row["queue"], row["cohort"], row["cause"], row["preemptor_uid"],
     )  # fmt: skip
 
 
-def columns(cluster: Cluster, life: Life, *, as_text: bool) -> list[Any]:
-    """Return the values of a lifetime's row in the order of ``LIFETIME``.
+#: The columns of a lifetime in the order in which ``columns`` gives their values.
+COLUMNS: Final = (
+    "id", "cluster_id", "uid", *Who._fields, "created_at", "first_seen_at", "noted_at",
+    "resource_version", "phase", "attempt", "starts", "starts_quality", "starts_earliest",
+    "starts_latest", "queue", "cohort", "cause", "preemptor_uid", "devices", "held",
+    "running_since", "evictions", "counted", "past_seconds", "conditions", "finished_at",
+    "outcome", "gone_at",
+)  # fmt: skip
+_NO_PHASE: Final[tuple[Any, ...]] = ("", "", None, None, None, "", "", "", "", 0)
 
-    JSON is text for COPY (``as_text``) and a value for an update.
-    """
+
+@lru_cache(maxsize=16384)
+def _as_text(moment: datetime | None) -> str | None:
+    """Write a time once, however many rows hold it: that is dearer than the rest of a row."""
+    return None if moment is None else moment.isoformat()
+
+
+def _as_it_is(moment: datetime | None) -> datetime | None:
+    return moment
+
+
+def columns(cluster_id: int, life: Life, *, as_text: bool) -> tuple[Any, ...]:
+    """Return the values of ``COLUMNS``; JSON is text for COPY, and a value for an update."""
     record = life.record or Recorded(open=None)
-    now = record.open
-    held, log = held_rows(now.held) if now else [], dump(life.log)
-    values = life.who._asdict() | {
-        "id": life.pk,
-        "cluster_id": cluster.pk,
-        "uid": life.uid,
-        "created_at": life.created_at,
-        "first_seen_at": life.first_seen_at,
-        "noted_at": life.noted_at,
-        "resource_version": life.version[:32],
-        "phase": str(now.phase) if now else "",
-        "attempt": record.attempt,
-        "starts": now.start.at if now else None,
-        "starts_quality": str(now.start.quality) if now else "",
-        "starts_earliest": now.start.earliest if now else None,
-        "starts_latest": now.start.latest if now else None,
-        "queue": now.queue[:253] if now else "",
-        "cohort": now.cohort[:253] if now else "",
-        "cause": now.cause if now else "",
-        "preemptor_uid": now.preemptor_uid if now else "",
-        "devices": devices(now.held) if now else 0,
-        "held": orjson.dumps(held).decode() if as_text else held,
-        "running_since": record.running_since,
-        "evictions": record.losses,
-        "counted": record.counted,
-        "past_seconds": record.past_seconds,
-        "conditions": orjson.dumps(log).decode() if as_text else log,
-        "finished_at": record.finished_at,
-        "outcome": life.outcome,
-        "gone_at": life.gone_at,
-    }
-    return [values[name] for name in LIFETIME]
+    now, phase = record.open, _NO_PHASE
+    held: list[dict[str, Any]] = []
+    if now is not None:
+        start = now.start
+        phase = (
+            now.phase, start.quality, start.at, start.earliest, start.latest, now.queue[:253],
+            now.cohort[:253], now.cause, now.preemptor_uid, devices(now.held) if now.held else 0,
+        )  # fmt: skip
+        held = held_rows(now.held)
+    name, quality, at, earliest, latest, queue, cohort, cause, preemptor, number = phase
+    when = _as_text if as_text else _as_it_is
+    return (
+        life.pk, cluster_id, life.uid, *life.who, when(life.created_at), when(life.first_seen_at),
+        when(life.noted_at), life.version[:32], name, record.attempt, when(at), quality, earliest, latest,
+        queue, cohort, cause, preemptor, number, as_json(held) if as_text else held,
+        record.running_since, record.losses, record.counted, record.past_seconds,
+        as_json(life.log) if as_text else life.log, record.finished_at, life.outcome, life.gone_at,
+    )  # fmt: skip

@@ -2,6 +2,7 @@
 
 import json
 
+import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -32,7 +33,7 @@ def follow(*sights):
     known, found = {}, []
     for sight in sights:
         lines, after = log.changes(known, sight)
-        known = known if after is None else log.load(json.loads(json.dumps(log.dump(after))))
+        known = known if after is None else log.load(json.loads(msgspec.json.encode(after)))
         found.append(lines)
     return known, found
 

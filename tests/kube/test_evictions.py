@@ -3,7 +3,7 @@
 import pytest
 
 from kube.evictions import Cause, read_eviction
-from kube.workload_facts import Condition
+from kube.lifecycle_facts import Flip
 
 WHY = {
     "InClusterQueue": ("prioritization in the ClusterQueue", Cause.PREEMPTED_IN_QUEUE),
@@ -21,13 +21,13 @@ def text(why, uid="u-1", job="j-1", paths="; preemptor path: /r/a; preemptee pat
 
 
 def evicted(message, reason="Preempted", status="True"):
-    return {"Evicted": Condition(status, reason, message)}
+    return {"Evicted": Flip(status, reason, message)}
 
 
 @pytest.mark.parametrize("reason", WHY)
 def test_names_who_took_the_place_and_by_which_right(reason):
     why, cause = WHY[reason]
-    found = read_eviction(evicted(text(why)) | {"Preempted": Condition("True", reason, text(why))})
+    found = read_eviction(evicted(text(why)) | {"Preempted": Flip("True", reason, text(why))})
     assert found.cause is cause
     assert (found.preemptor_uid, found.preemptor_job_uid) == ("u-1", "j-1")
     assert (found.preemptor_path, found.preemptee_path) == ("/r/a", "/r/b")

@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kube.lifecycle import advance, end
+from kube.lifecycle import advance, end, joined
 from kube.lifecycle_facts import devices, read_sight
 from kube.phases import Moment, Quality, Recorded
 from tests.kube.kueue_life import START, Life
@@ -158,3 +158,15 @@ def test_seconds_with_a_place_are_conserved_by_the_counter_of_kueue(steps):
     watcher.look(life, live=False)
     until = life.now.replace(microsecond=0)
     assert held_seconds(watcher.all(), until) == held_seconds(life.lived(), until)
+
+
+@settings(max_examples=200, deadline=None)
+@given(lives())
+def test_the_short_way_for_ordinary_lives_says_the_same(steps):
+    nothing = Recorded(open=None)
+    for life, looked in play(steps):
+        if looked:
+            now = life.now.replace(microsecond=0)
+            sight, moment = read_sight(life.look()), Moment(now, now)
+            short = advance(None, sight, moment, queue="q", cohort="c")
+            assert short == joined(nothing, sight, moment, queue="q", cohort="c")
