@@ -18,11 +18,12 @@ from queues.selectors import jobs as select
 from queues.selectors.freshness import JOBS
 from queues.services.looked import look
 
+# A program wants each job once: an order that does not change comes first.
 ORDERS = {
-    "newest": ("-created_at",),
+    "newest": select.ORDERS["newest"],
     "oldest": ("created_at",),
-    "attention": ("rank", "place", "-created_at"),
-    "size": ("-devices", "-created_at"),
+    "attention": select.ORDERS["attention"],
+    "size": select.ORDERS["size"],
 }
 
 

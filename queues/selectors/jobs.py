@@ -4,27 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from django.db.models import (
-    Case,
-    Count,
-    Exists,
-    F,
-    IntegerField,
-    OuterRef,
-    Q,
-    QuerySet,
-    Value,
-    When,
-)
-from django.db.models.functions import Coalesce
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 
 from queues.models import ObservedObject, Workload
+from queues.models.observed import nearness, urgency
 from queues.selectors.room import held, promised
 from tenants.models import Entry, Queue, Tenant
 
-# What needs eyes first: what moves, then what waits, then what runs, then the rest.
-RANK = ("stopping", "waiting", "starting", "running", "deactivated", "finished")
-LAST = 2**31 - 1
+# The orders of every list of jobs, each with an index. What needs eyes first: what moves, then
+# what waits, those in front first, then what runs, then the rest.
+ORDERS = {
+    "attention": ("-urgency", "-nearness", "-created_at"),
+    "newest": ("-created_at",),
+    "size": ("-devices", "-created_at"),
+}
 
 
 def of_tenants(tenants: QuerySet[Tenant]) -> QuerySet[Workload]:
@@ -36,12 +29,8 @@ def of_tenants(tenants: QuerySet[Tenant]) -> QuerySet[Workload]:
 
 
 def ranked(jobs: QuerySet[Workload]) -> QuerySet[Workload]:
-    """Give each job the numbers by which it is sorted: its rank, and its place or the last."""
-    whens = [When(state=state, then=Value(rank)) for rank, state in enumerate(RANK)]
-    rank = Case(*whens, default=Value(len(RANK)), output_field=IntegerField())
-    return jobs.annotate(
-        rank=rank, place=Coalesce("position", Value(LAST), output_field=IntegerField())
-    )
+    """Give each job the numbers by which it is sorted."""
+    return jobs.annotate(urgency=urgency(), nearness=nearness())
 
 
 def counts(jobs: QuerySet[Workload]) -> dict[str, int]:

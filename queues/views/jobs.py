@@ -17,12 +17,6 @@ from queues.views.answers import generation, oldest
 from tenants import access
 from tenants.models import Tenant
 
-ORDERS = {
-    "attention": ("rank", "place", "-created_at"),
-    "newest": ("-created_at",),
-    "size": ("-devices", "-created_at"),
-}
-
 
 @require_safe
 @login_required
@@ -35,7 +29,7 @@ def jobs(request: HttpRequest) -> HttpResponse:
         tenants = Tenant.objects.all()
     request.visible_tenants = tenants  # type: ignore[attr-defined]
     found = JobFilter(request.GET, select.of_tenants(tenants), request=request)
-    rows = keyset(select.ranked(found.qs), request.GET, ORDERS)
+    rows = keyset(select.ranked(found.qs), request.GET, select.ORDERS)
     look((job.cluster_id, job.queue) for job in rows if job.state == "waiting")
     viewer = reading.viewer(rows.rows, tenants, sees_all=bool(held.platform))
     shown = sentences.shown(rows.rows, select.owners(rows.rows), viewer)

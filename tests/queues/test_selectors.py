@@ -242,7 +242,7 @@ def test_order_of_attention(lab):
         "first": {"position": 1}, "nowhere": {"position": None}, "leaves": {"state": "stopping"},
     }.items():  # fmt: skip
         seen.workload(lab.cluster, name, **facts)
-    rows = jobs.ranked(jobs.of_tenants(mine(lab))).order_by("rank", "place", "-created_at", "pk")
+    rows = jobs.ranked(jobs.of_tenants(mine(lab))).order_by(*jobs.ORDERS["attention"], "-pk")
 
     assert [row.job_name for row in rows] == [
         "leaves",
