@@ -48,7 +48,7 @@ def _reason(facts: Facts, check: Check, waiting: int) -> Reason:
     code, named = check_texts.read(message)
     if check.state in _CODES and (check.state == "Rejected" or code != "provisioning_failed"):
         code = _CODES[check.state]
-    controller = text((facts.checks or {}).get(check.name), "spec", "controllerName")
+    controller = text(facts.checks.get(check.name), "spec", "controllerName")
     params = {
         "check": check.name, "message": message, "controller": controller, "open": str(waiting),
         "requeue_at": _again_at(facts, check), "retries": str(check.retries or ""),
@@ -61,12 +61,12 @@ def _reason(facts: Facts, check: Check, waiting: int) -> Reason:
 
 def words_of(facts: Facts, check: Check) -> str:
     """Return a check's own words; Kueue puts its own text over them at once."""
-    kept = (facts.kept or {}).get(check.name, "")
+    kept = facts.kept.get(check.name, "")
     return kept if kept and (not check.message or check.message.startswith(_OWN)) else check.message
 
 
 def _inactive(facts: Facts, check: Check) -> bool:
-    found = (facts.checks or {}).get(check.name)
+    found = facts.checks.get(check.name)
     active = read_conditions(found).get("Active") if found else None
     return active is not None and active.false
 

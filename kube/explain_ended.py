@@ -97,7 +97,7 @@ def _refusal(facts: Facts, said: Condition) -> dict[str, str]:
             told = pattern.search(note)
             if told:
                 found = {key: value for key, value in told.groupdict().items() if value} | found
-    kept = (facts.kept or {}).get(found.get("check", ""))
+    kept = facts.kept.get(found.get("check", ""))
     return found | {"message": kept} if kept and "message" not in found else found
 
 

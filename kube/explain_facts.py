@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from typing import TypedDict
 
 from kube.event_facts import Event, read_events
@@ -51,46 +52,87 @@ class Related(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Facts:
-    """The facts behind one explanation; ``None`` is not known."""
+    """The facts behind one explanation; ``None`` is not known. Each is read when it is asked for."""
 
     workload: WorkloadFacts
-    entry: EntryFacts | None = None
-    queue: QueueFacts | None = None
-    entries: tuple[str, ...] | None = None
-    tree: QuotaTree | None = None
-    flavors: frozenset[str] | None = None
-    checks: Mapping[str, Object] | None = None
-    labels: Mapping[str, object] | None = None
-    limit_ranges: int | None = None
-    pods: tuple[Pod, ...] | None = None
-    events: tuple[Event, ...] = ()
-    kept: Mapping[str, str] | None = None
-    line: Line | None = None
-    manager: Manager | None = None
-    now: datetime | None = None
+    entry: EntryFacts | None
+    queue: QueueFacts | None
+    related: Related
 
     @classmethod
     def gather(cls, workload: Object, related: Related) -> Facts:
-        """Parse a Workload and what was given with it."""
-        queue = read_queue(related.get("cluster_queue"))
-        entries, namespace = related.get("entries"), related.get("namespace")
+        """Take a Workload and what was given with it."""
         return cls(
             workload=WorkloadFacts.read(workload),
             entry=read_entry(related.get("local_queue")),
-            queue=queue,
-            entries=None if entries is None else tuple(sorted(entries)),
-            tree=related.get("tree") or _tree(queue, related),
-            flavors=_names(related.get("flavors")),
-            checks=_by_name(related.get("checks")),
-            labels=None if namespace is None else mapping(namespace, "metadata", "labels"),
-            limit_ranges=_count(related.get("limit_ranges")),
-            pods=None if (pods := related.get("pods")) is None else read_pods(pods),
-            events=read_events(related.get("events") or ()),
-            kept=related.get("kept_messages"),
-            line=related.get("line") or _line(queue, related.get("others")),
-            manager=related.get("manager"),
-            now=related.get("now"),
+            queue=read_queue(related.get("cluster_queue")),
+            related=related,
         )
+
+    @cached_property
+    def entries(self) -> tuple[str, ...] | None:
+        """Return the names of all LocalQueues in its namespace."""
+        given = self.related.get("entries")
+        return None if given is None else tuple(sorted(given))
+
+    @cached_property
+    def tree(self) -> QuotaTree | None:
+        """Return the quota tree of the queues that are known, which need not be all."""
+        return self.related.get("tree") or _tree(self.queue, self.related)
+
+    @cached_property
+    def flavors(self) -> frozenset[str] | None:
+        """Return the names of all flavors."""
+        return _names(self.related.get("flavors"))
+
+    @cached_property
+    def checks(self) -> Mapping[str, Object]:
+        """Return the AdmissionChecks that are known, by name."""
+        given = self.related.get("checks") or ()
+        return {text(each, "metadata", "name"): mapping(each) for each in given}
+
+    @cached_property
+    def labels(self) -> Mapping[str, object] | None:
+        """Return the labels of its namespace."""
+        given = self.related.get("namespace")
+        return None if given is None else mapping(given, "metadata", "labels")
+
+    @cached_property
+    def limit_ranges(self) -> int | None:
+        """Return how many LimitRanges its namespace has."""
+        given = self.related.get("limit_ranges")
+        return None if given is None else sum(1 for _ in given)
+
+    @cached_property
+    def pods(self) -> tuple[Pod, ...] | None:
+        """Return its pods."""
+        given = self.related.get("pods")
+        return None if given is None else read_pods(given)
+
+    @cached_property
+    def events(self) -> tuple[Event, ...]:
+        """Return the events about it, its job and its pods, the newest first."""
+        return read_events(self.related.get("events") or ())
+
+    @property
+    def kept(self) -> Mapping[str, str]:
+        """Return the last words of its checks, as the watch has kept them."""
+        return self.related.get("kept_messages") or {}
+
+    @cached_property
+    def line(self) -> Line | None:
+        """Return what waits in the same queue."""
+        return self.related.get("line") or _line(self.queue, self.related.get("others"))
+
+    @property
+    def manager(self) -> Manager | None:
+        """Return how Kueue is set up."""
+        return self.related.get("manager")
+
+    @property
+    def now(self) -> datetime | None:
+        """Return the present time."""
+        return self.related.get("now")
 
     def condition(self, name: str) -> Condition:
         """Return a condition of the workload, an empty one if it is not there."""
@@ -123,16 +165,6 @@ def _names(objects: Iterable[Object] | None) -> frozenset[str] | None:
     if objects is None:
         return None
     return frozenset(text(mapping(each), "metadata", "name") for each in objects)
-
-
-def _by_name(objects: Iterable[Object] | None) -> dict[str, Object] | None:
-    if objects is None:
-        return None
-    return {text(each, "metadata", "name"): mapping(each) for each in objects}
-
-
-def _count(objects: Iterable[Object] | None) -> int | None:
-    return None if objects is None else sum(1 for _ in objects)
 
 
 _WHY = {

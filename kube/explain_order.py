@@ -96,8 +96,7 @@ def message_rule(facts: Facts) -> Explanation | None:
     if first.code in _UNSEEN and not read.preempting:
         return None if first.code == "not_looked_at" else _like_another(facts, said)
     found = tuple(
-        replace(with_numbers(facts, _corrected(facts, said, each)), since=since)
-        for each in read.reasons
+        with_numbers(facts, _corrected(facts, said, each), since) for each in read.reasons
     )
     if not read.preempting:
         found = _with_too_large(facts, found)
@@ -208,8 +207,7 @@ def _of_equal(facts: Facts) -> tuple[Reason, ...]:
     if read.preempting or read.reasons[0].code in _UNSEEN | {"unknown"}:
         return ()
     found = tuple(
-        replace(with_numbers(facts, _corrected(facts, said, each)), since=said.since)
-        for each in read.reasons
+        with_numbers(facts, _corrected(facts, said, each), said.since) for each in read.reasons
     )
     return in_order(facts, _with_too_large(facts, found))
 

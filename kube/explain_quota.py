@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from kube.catalog import CPU
@@ -26,27 +27,28 @@ _CODE_OF = {
 }
 
 
-def with_numbers(facts: Facts, said: Reason) -> Reason:
-    """Add what is asked, free and missing to a reason of the scheduler's text."""
+def with_numbers(facts: Facts, said: Reason, since: datetime | None) -> Reason:
+    """Add what is asked, free and missing to a reason of the scheduler's text, and its time."""
     if said.code == "quota_short":
-        return _short(facts, said)
+        return _short(facts, said, since)
     if said.code == "max_capacity":
-        return _too_large(facts, said)
+        return _too_large(facts, said, since)
     if said.code in ("topology_too_small", "topology_partly"):
-        return _topology(said)
-    return said
+        return _topology(said, since)
+    return replace(said, since=since)
 
 
 # --- enough quota, too much of it in use ------------------------------------------------------------
 
 
-def _short(facts: Facts, said: Reason) -> Reason:
+def _short(facts: Facts, said: Reason, since: datetime | None) -> Reason:
     line = said.flavor, said.resource
     missing = amount(said.resource, said.params.get("missing", ""))
     asked = _asked(facts, said)
     free = None if asked is None else max(0, asked - missing)
-    params = dict(said.params) | _held(facts, line)
     room = _available(facts, line)
+    held = _held(facts, line, room is not None)
+    params = {**said.params, **held}
     if room is not None and asked is not None:
         over = max(0, -room[0])
         # The text counts from nothing free also where more is in use than there is.
@@ -54,9 +56,12 @@ def _short(facts: Facts, said: Reason) -> Reason:
         params |= {"over": str(over)} if over else {}
         params |= {"fits_now": "yes"} if room[0] >= asked else {}
     bound = _bound_now(facts, line, room)
-    params |= {"bound": str(bound)} if bound else {}
-    freed_by = _freed_by(facts, bound, line)
-    return replace(said, asked=asked, free=free, missing=missing, params=params, freed_by=freed_by)
+    if bound:
+        params["bound"] = str(bound)
+    return replace(
+        said, asked=asked, free=free, missing=missing, params=params, since=since,
+        freed_by=_freed_by(bound, held),
+    )  # fmt: skip
 
 
 def _asked(facts: Facts, said: Reason, *, least: bool = False) -> int | None:
@@ -96,8 +101,11 @@ def _bound_now(facts: Facts, line: Line, room: tuple[int, Bound] | None) -> Boun
     return Bound.BORROWING_LIMIT if at_limit else Bound.COHORT
 
 
-def _held(facts: Facts, line: Line) -> dict[str, str]:
-    """Return how much the queue and the others of its cohort hold: numbers, no names."""
+def _held(facts: Facts, line: Line, whole: bool) -> dict[str, str]:
+    """Return how much the queue and the others of its cohort hold: numbers, no names.
+
+    ``whole``: the cohort is known.
+    """
     queue, tree = facts.queue, facts.tree
     if queue is None or not queue.known_use or line not in queue.quotas:
         return {}
@@ -105,22 +113,21 @@ def _held(facts: Facts, line: Line) -> dict[str, str]:
         "held_own": str(queue.held.get(line, 0)),
         "nominal": str(queue.quotas[line].nominal),
     }
-    if tree is not None and tree.available(queue.name, line) is not None and queue.cohort:
+    if tree is not None and whole and queue.cohort:
         found["held_others"] = str(tree.held_by_others(queue.name, line))
     return found
 
 
-def _freed_by(facts: Facts, bound: Bound | None, line: Line) -> FreedBy:
+def _freed_by(bound: Bound | None, held: dict[str, str]) -> FreedBy:
     if bound in (None, Bound.OWN_QUOTA, Bound.BORROWING_LIMIT):
         return FreedBy.OWN_QUEUE
-    others = _held(facts, line).get("held_others", "?")
-    return FreedBy.OWN_QUEUE if others == "0" else FreedBy.COHORT
+    return FreedBy.OWN_QUEUE if held.get("held_others") == "0" else FreedBy.COHORT
 
 
 # --- more than there can ever be --------------------------------------------------------------------
 
 
-def _too_large(facts: Facts, said: Reason) -> Reason:
+def _too_large(facts: Facts, said: Reason, since: datetime | None) -> Reason:
     line, resource = (said.flavor, said.resource), said.resource
     asked = amount(resource, said.params.get("earlier")) + amount(resource, said.params["asked"])
     capacity = amount(resource, said.params["capacity"])
@@ -128,7 +135,7 @@ def _too_large(facts: Facts, said: Reason) -> Reason:
     stale = room is not None and facts.tree is not None and facts.tree.complete and room >= asked
     made = replace(
         said, asked=asked, free=capacity, missing=max(0, asked - capacity), stale=stale,
-        never=not stale,
+        never=not stale, since=since,
     )  # fmt: skip
     return made if stale else _told_apart(facts, made, capacity)
 
@@ -161,8 +168,8 @@ def _bound_ever(facts: Facts, queue: QueueFacts, line: Line, capacity: int) -> B
     tree = facts.tree
     found = tree.potential(queue.name, line) if tree else None
     if tree is not None and found is not None and found[0] == capacity:
-        lent = tree.lent_out(queue.name, line)
-        return Bound.LENDING_LIMIT if found[1] is Bound.COHORT and lent else found[1]
+        kept = found[1] is Bound.COHORT and tree.lends_less(queue.name, line)
+        return Bound.LENDING_LIMIT if kept else found[1]
     quota = queue.quotas.get(line)
     if not queue.cohort:
         return Bound.OWN_QUOTA
@@ -285,10 +292,10 @@ def _flavors(facts: Facts, group: Group) -> Iterator[bool]:
 # --- topology ---------------------------------------------------------------------------------------
 
 
-def _topology(said: Reason) -> Reason:
+def _topology(said: Reason, since: datetime | None) -> Reason:
     """Count in pods or slices, as the text does."""
     parts = said.params.get("parts", "")
     if not parts:
-        return said
+        return replace(said, since=since)
     asked, fits = amount("", parts), amount("", said.params.get("fits", "0"))
-    return replace(said, asked=asked, free=fits, missing=max(0, asked - fits))
+    return replace(said, asked=asked, free=fits, missing=max(0, asked - fits), since=since)

@@ -59,6 +59,9 @@ def pod_requests(spec: Object) -> Counter[str]:
     A limit counts where no request is written. An init container that restarts for ever stays
     beside everything that starts after it. The overhead of the runtime comes on top.
     """
+    containers = items(spec, "containers")
+    if len(containers) == 1 and not ({"initContainers", "overhead", "resources"} & spec.keys()):
+        return _container(containers[0])
     peak: Counter[str] = Counter()
     beside: Counter[str] = Counter()
     for container in items(spec, "initContainers"):
@@ -66,7 +69,7 @@ def pod_requests(spec: Object) -> Counter[str]:
         peak |= beside + own
         if text(container, "restartPolicy") == "Always":
             beside += own
-    together = _sum(_container(each) for each in items(spec, "containers")) + beside
+    together = _sum(_container(each) for each in containers) + beside
     return (peak | together | _container(spec)) + Counter(amounts(spec, "overhead"))
 
 

@@ -38,22 +38,22 @@ class EntryFacts:
 
     body: Object
 
-    @property
+    @cached_property
     def name(self) -> str:
         """Return its name."""
         return text(self.body, "metadata", "name")
 
-    @property
+    @cached_property
     def queue(self) -> str:
         """Return the name of the ClusterQueue that it leads to."""
         return text(self.body, "spec", "clusterQueue")
 
-    @property
+    @cached_property
     def stopped(self) -> bool:
         """Return whether it is held."""
         return text(self.body, "spec", "stopPolicy") in _STOPS
 
-    @property
+    @cached_property
     def deleting(self) -> bool:
         """Return whether it is being deleted."""
         return bool(text(self.body, "metadata", "deletionTimestamp"))
@@ -63,7 +63,7 @@ class EntryFacts:
         """Return its condition Active."""
         return read_conditions(self.body).get("Active", NO_CONDITION)
 
-    @property
+    @cached_property
     def open(self) -> bool:
         """Return whether nothing about it keeps a job from its queue."""
         return bool(self.queue) and not (self.stopped or self.deleting or self.active.false)
@@ -75,22 +75,22 @@ class QueueFacts:
 
     body: Object
 
-    @property
+    @cached_property
     def name(self) -> str:
         """Return its name."""
         return text(self.body, "metadata", "name")
 
-    @property
+    @cached_property
     def cohort(self) -> str:
         """Return the name of the cohort above it; v1beta1 called the field ``cohort``."""
         return text(self.body, "spec", "cohortName") or text(self.body, "spec", "cohort")
 
-    @property
+    @cached_property
     def stopped(self) -> bool:
         """Return whether it is held."""
         return text(self.body, "spec", "stopPolicy") in _STOPS
 
-    @property
+    @cached_property
     def deleting(self) -> bool:
         """Return whether it is being deleted."""
         return bool(text(self.body, "metadata", "deletionTimestamp"))
@@ -111,7 +111,7 @@ class QueueFacts:
         """Return its condition Active."""
         return read_conditions(self.body).get("Active", NO_CONDITION)
 
-    @property
+    @cached_property
     def open(self) -> bool:
         """Return whether nothing about it keeps a job waiting, as far as it says itself."""
         return not (self.stopped or self.deleting or self.active.false)
@@ -143,7 +143,7 @@ class QueueFacts:
         """Return what its jobs hold, reserved ones included, as its status says."""
         return dict(_held(self.body))
 
-    @property
+    @cached_property
     def known_use(self) -> bool:
         """Return whether its status says what is held."""
         return isinstance(mapping(self.body, "status").get("flavorsReservation"), list)

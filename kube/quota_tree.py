@@ -81,6 +81,10 @@ class QuotaTree:
                 self._children[self._nodes[key].parent].append(key)
         self._subtrees: dict[tuple[Key, Line], int] = {}
         self._uses: dict[tuple[Key, Line], int] = {}
+        self._rooms: dict[tuple[Key, Line, bool], tuple[int, Bound]] = {}
+        self._sums: dict[tuple[Key, Line], int] = {}
+        self._roots: dict[str, Key | None] = {}
+        self._known: dict[str, bool] = {}
         self._too_deep = any(len(list(self._above(key))) > MAX_DEPTH for key in self._nodes)
 
     def __contains__(self, queue: object) -> bool:
@@ -99,18 +103,26 @@ class QuotaTree:
 
     def in_circle(self, queue: str) -> bool:
         """Return whether the cohorts above a queue form a circle: then it admits nothing."""
-        above = [name for _, name in self._above((_QUEUE, queue))] if queue in self else []
-        return bool(above) and self._nodes[_COHORT, above[-1]].parent in above
+        return queue in self and self._root(queue) is None
+
+    def _root(self, queue: str) -> Key | None:
+        """Return the node at the top of a queue's tree, ``None`` under a circle."""
+        if queue not in self._roots:
+            above = list(self._above((_QUEUE, queue)))
+            top = above[-1] if above else (_QUEUE, queue)
+            closes = (_COHORT, self._nodes[top].parent) in above
+            self._roots[queue] = None if closes else top
+        return self._roots[queue]
 
     def beside(self, queue: str) -> list[QueueFacts]:
         """Return the other queues under the same root."""
-        above = [] if self._unusable(queue) else list(self._above((_QUEUE, queue)))
-        if not above:
+        root = None if self._unusable(queue) else self._root(queue)
+        if root is None:
             return []
-        return [self.queues[name] for name in self._queues_under(above[-1]) if name != queue]
+        return [self.queues[name] for name in self._queues_under(root) if name != queue]
 
     def _queues_under(self, key: Key) -> Iterator[str]:
-        for kind, name in self._children[key[1]]:
+        for kind, name in self._under(key):
             if kind == _QUEUE:
                 yield name
             else:
@@ -149,6 +161,11 @@ class QuotaTree:
 
     def _room(self, key: Key, line: Line, *, empty: bool) -> tuple[int, Bound]:
         """Return what a node can still have, and what bounds it; ``empty``: if nothing were used."""
+        if (key, line, empty) not in self._rooms:
+            self._rooms[key, line, empty] = self._make_room(key, line, empty=empty)
+        return self._rooms[key, line, empty]
+
+    def _make_room(self, key: Key, line: Line, *, empty: bool) -> tuple[int, Bound]:
         use = 0 if empty else self._use(key, line)
         quota, whole = self._quota(key, line), self._subtree(key, line)
         parent = self._nodes[key].parent
@@ -184,21 +201,29 @@ class QuotaTree:
         return self._kept(key, line) + above
 
     def _knows(self, queue: str) -> bool:
-        if self._unusable(queue):
-            return False
-        return self.complete or not self.queues[queue].cohort or bool(self.beside(queue))
+        if queue not in self._known:
+            self._known[queue] = not self._unusable(queue) and (
+                self.complete or not self.queues[queue].cohort or bool(self.beside(queue))
+            )
+        return self._known[queue]
 
     def _unusable(self, queue: str) -> bool:
         return self._too_deep or queue not in self or self.in_circle(queue)
 
-    def lent_out(self, queue: str, line: Line) -> int:
-        """Return what the other queues keep for themselves by their lending limits."""
-        return sum(
-            max(0, quota.nominal - quota.lending)
+    def lends_less(self, queue: str, line: Line) -> bool:
+        """Return whether another queue under the same root keeps some for itself by a limit."""
+        return any(
+            quota.lending is not None and quota.lending < quota.nominal
             for other in self.beside(queue)
-            if (quota := other.quotas.get(line, _NONE)).lending is not None
+            if (quota := other.quotas.get(line)) is not None
         )
 
     def held_by_others(self, queue: str, line: Line) -> int:
         """Return what the jobs of the other queues under the same root hold."""
-        return sum(other.held.get(line, 0) for other in self.beside(queue))
+        root = self._root(queue) if self._knows(queue) else None
+        if root is None:
+            return 0
+        if (root, line) not in self._sums:
+            under = (root[1],) if root[0] == _QUEUE else self._queues_under(root)
+            self._sums[root, line] = sum(self.queues[name].held.get(line, 0) for name in under)
+        return self._sums[root, line] - self.queues[queue].held.get(line, 0)

@@ -13,7 +13,8 @@ import orjson
 from kube.catalog import CPU, MEMORY
 from kube.explain import Explanation, Related, explain
 from kube.explain_routing import ENTRIES_NAMED
-from kube.quantity import canonical
+from kube.lenient import amount
+from kube.queue_facts import EntryFacts, QueueFacts, read_entry, read_queue
 from kube.queue_order import stand
 from kube.queue_settings import QueueSettings
 
@@ -97,18 +98,6 @@ def parse_time(text: str | None) -> datetime | None:
 def is_device(resource: str) -> bool:
     """Return whether a resource is an extended one, such as a GPU."""
     return "/" in resource and not resource.startswith("kubernetes.io/")
-
-
-def amount(resource: str, text: Any) -> int:
-    """Return a live quantity in the smallest unit: milli-CPU, bytes or whole devices.
-
-    What cannot be read counts as nothing: a cluster may hold any text, a page must not fail.
-    """
-    try:
-        value = canonical(text)
-    except ValueError:
-        return 0
-    return int(value * 1000) if resource == CPU else int(value)
 
 
 def _devices(container: Object) -> Counter[str]:
@@ -218,8 +207,8 @@ def read_values(reading: Explanation) -> dict[str, Any]:
 
 def workload_row(
     workload: Object,
-    local_queue: Mapping[str, Any] | None,
-    cluster_queue: Mapping[str, Any] | None,
+    local_queue: Mapping[str, Any] | EntryFacts | None,
+    cluster_queue: Mapping[str, Any] | QueueFacts | None,
     entries: Iterable[str] = (),
     settings: QueueSettings = DEFAULT_SETTINGS,
     related: Related | None = None,
@@ -231,12 +220,12 @@ def workload_row(
     ``related`` is whatever else is known, see :class:`kube.explain.Related`.
     """
     meta, spec = workload["metadata"], workload.get("spec", {})
-    known: Related = {**(related or {}), "local_queue": local_queue, "cluster_queue": cluster_queue}
+    entry, queue = read_entry(local_queue), read_queue(cluster_queue)
+    known: Related = {"local_queue": entry, "cluster_queue": queue, **(related or {})}
     reading = explain(workload, **known)
     admission = workload.get("status", {}).get("admission") or {}
-    place = stand(workload, local_queue, cluster_queue, settings)
+    place = stand(workload, entry.body if entry else None, queue.body if queue else None, settings)
     kind, name = _job(workload)
-    pointed = (local_queue or {}).get("spec", {}).get("clusterQueue", "")
     read = read_values(reading)
     read["params"] |= _meant(reading.code, entries)
     values = {
@@ -245,7 +234,7 @@ def workload_row(
         "job_kind": kind,
         "job_name": name or meta["name"],
         "entry": spec.get("queueName", ""),
-        "queue": admission.get("clusterQueue") or pointed,
+        "queue": admission.get("clusterQueue") or (entry.queue if entry else ""),
         "priority_class": (spec.get("priorityClassRef") or {}).get("name", ""),
         "priority": int(spec.get("priority") or 0),
         "devices": devices_asked(workload),

@@ -58,6 +58,8 @@ class Surroundings:
         queue = self.known.queue(queue_name)
         own_pods = self._pods(item, record)
         related: Related = {
+            "local_queue": entry,
+            "cluster_queue": queue,
             "entries": self.known.entries_in(record.namespace),
             "tree": self.known.tree,
             "flavors": self.known.objects["ResourceFlavor"].values(),
@@ -73,10 +75,7 @@ class Surroundings:
         if not record.held and not items(item, "status", "conditions"):
             related["line"] = self._line(queue_name)
         entries = () if entry else self.known.entries_in(record.namespace)
-        row = workload_row(
-            item, entry.body if entry else None, queue.body if queue else None, entries,
-            self.settings, related,
-        )  # fmt: skip
+        row = workload_row(item, entry, queue, entries, self.settings, related)
         row["pods"] = summary(own_pods or ())
         row["kept"] = record.kept or {}
         return row

@@ -48,7 +48,8 @@ def test_a_lending_limit_keeps_the_rest_at_home():
     queues = [queue("nlp", 16, "co", held=16), queue("cv", 16, "co", lending=4)]
     tree = QuotaTree(queues)
     assert rooms(tree, "nlp") == ((4, Bound.COHORT), (20, Bound.COHORT))
-    assert tree.lent_out("nlp", A100) == 12
+    assert tree.lends_less("nlp", A100)
+    assert not tree.lends_less("cv", A100)
     taken = QuotaTree([queue("nlp", 16, "co", held=20), queues[1]])
     assert taken.available("cv", A100) == (12, Bound.COHORT)
 
