@@ -15,7 +15,7 @@ from django.db.models import F, Func, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import JSONObject
 from django.utils.dateparse import parse_datetime
 
-from queues.models import Apply, Generation, Stream
+from queues.models import Apply, Credential, Generation, Link, Stream
 from queues.selectors.freshness import QUEUES, Freshness, of_streams
 from tenants.models import Cluster, Queue, Revision, Tenant
 
@@ -59,8 +59,19 @@ def of_tenant(rows: QuerySet[Tenant]) -> QuerySet[Tenant]:
 
 
 def of_cluster(rows: QuerySet[Cluster], kinds: Iterable[str] = ()) -> QuerySet[Cluster]:
-    """Add the pulse to clusters: all their queues and objects, or only these kinds of objects."""
-    return _add(rows, {"cluster": OuterRef("pk")}, Q(kind__in=(QUEUE, OBJECTS)), kinds)
+    """Add the pulse to clusters: their queues, objects and the portal's way there.
+
+    Their lines are those of all kinds, or of these ``kinds`` only.
+    """
+    of_it = {"cluster": OuterRef("pk")}
+    link = JSONObject(at="checked_at", error="check_error", what="capabilities")
+    token = JSONObject(expires_at="expires_at", problem="problem")
+    tokens = Credential.objects.filter(link=OuterRef("pk")).order_by("purpose")
+    with_way: QuerySet[Cluster] = rows.annotate(
+        pulse_link=Subquery(Link.objects.filter(**of_it).values(json=link)[:1]),
+        pulse_tokens=ArraySubquery(tokens.values(json=token)),
+    )
+    return _add(with_way, of_it, Q(kind__in=(QUEUE, OBJECTS)), kinds)
 
 
 def _add(
@@ -96,7 +107,8 @@ def read(row: Any) -> Pulse:
             alive_at=_time(each["alive_at"]), lost_since=_time(each["lost_since"]),
         )  # fmt: skip
         lines.setdefault(each["cluster"], []).append(stream)
-    moved = (row.pulse_moves, row.pulse_revision, row.pulse_applies)
+    way = (getattr(row, "pulse_link", None), getattr(row, "pulse_tokens", None))
+    moved = (row.pulse_moves, row.pulse_revision, row.pulse_applies, way)
     return Pulse(moved, {pk: of_streams(streams) for pk, streams in lines.items()})
 
 

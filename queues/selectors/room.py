@@ -109,42 +109,43 @@ class Tree:
             lending_limit=line.lending_limit,
         )
 
-    def _subtree(self, node: Node, key: Key) -> int:
+    def subtree(self, node: Node, key: Key) -> int:
         """Give what a node has itself, and what its children hand up."""
         known = self._subtrees.get((id(node), key))
         if known is None:
             own = node.lines[key].nominal if key in node.lines else 0
             handed = (
-                max(0, self._subtree(child, key) - self._kept(child, key))
+                max(0, self.subtree(child, key) - self.kept_back(child, key))
                 for child in node.children
             )
             known = self._subtrees[id(node), key] = own + sum(handed)
         return known
 
-    def _kept(self, node: Node, key: Key) -> int:
+    def kept_back(self, node: Node, key: Key) -> int:
         """Give what a node does not hand up."""
         line = node.lines.get(key)
         if line is None or line.lending_limit is None:
             return 0
-        return max(0, self._subtree(node, key) - line.lending_limit)
+        return max(0, self.subtree(node, key) - line.lending_limit)
 
-    def _usage(self, node: Node, key: Key) -> int:
+    def usage(self, node: Node, key: Key) -> int:
         """Give what a node holds, and what its children hold beyond what they keep."""
         known = self._usages.get((id(node), key))
         if known is None:
             beyond = (
-                max(0, self._usage(child, key) - self._kept(child, key)) for child in node.children
+                max(0, self.usage(child, key) - self.kept_back(child, key))
+                for child in node.children
             )
             known = self._usages[id(node), key] = node.held.get(key, 0) + sum(beyond)
         return known
 
     def _available(self, node: Node, key: Key) -> int:
         """Give what could still be taken at a node, the reach through its parents included."""
-        subtree, usage = self._subtree(node, key), self._usage(node, key)
+        subtree, usage = self.subtree(node, key), self.usage(node, key)
         parent = self.departments.get(node.parent)
         if parent is None:
             return subtree - usage
-        kept = self._kept(node, key)
+        kept = self.kept_back(node, key)
         above = self._available(parent, key)
         line = node.lines.get(key)
         if line is not None and line.borrowing_limit is not None:
@@ -158,8 +159,8 @@ class Tree:
         if parent is None or key not in node.lines:
             return 0
         taken, spare = self._beside(parent, key)
-        taken -= max(0, self._usage(node, key) - self._subtree(node, key))
-        spare -= max(0, self._subtree(node, key) - self._usage(node, key))
+        taken -= max(0, self.usage(node, key) - self.subtree(node, key))
+        spare -= max(0, self.subtree(node, key) - self.usage(node, key))
         spare += parent.lines[key].nominal if key in parent.lines else 0
         line = node.lines[key]
         idle = max(0, line.nominal - node.held.get(key, 0))
@@ -170,9 +171,7 @@ class Tree:
         """Sum what the children of a department take beyond their own, and what they leave."""
         known = self._sums.get((id(parent), key))
         if known is None:
-            balance = [
-                self._usage(each, key) - self._subtree(each, key) for each in parent.children
-            ]
+            balance = [self.usage(each, key) - self.subtree(each, key) for each in parent.children]
             taken, spare = (
                 sum(max(0, each) for each in balance),
                 sum(max(0, -each) for each in balance),
@@ -189,7 +188,7 @@ class Tree:
         while above[-1].parent in self.departments:
             above.append(self.departments[above[-1].parent])
         idle = (
-            max(0, self._kept(each, key) - self._usage(each, key))
+            max(0, self.kept_back(each, key) - self.usage(each, key))
             for each in _below(above[-1])
             if not any(each is reached for reached in above)
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
@@ -11,14 +12,19 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from portal.web.errors import DomainError
-from portal.web.pages import page
+from portal.web.pages import page, page_if_moved
 from queues.forms import PLACES, ConnectForm
+from queues.selectors import pulse
 from queues.selectors.clusters import cluster_now, cluster_rows
-from queues.selectors.tenants import queues_now
+from queues.selectors.gangs import gangs
+from queues.selectors.room import Tree, trees
+from queues.selectors.tenants import TREE_LIMIT, described, joined
 from queues.services import links
-from queues.views import health, meters
+from queues.views import health, laid, meters
 from queues.views.answers import person, see_other
+from queues.views.tree import branches, flows, strangers
 from tenants import access
+from tenants.models import Cluster
 
 # More queues than this are found in the catalog.
 SHOWN = 200
@@ -41,22 +47,35 @@ def clusters(request: HttpRequest) -> HttpResponse:
 @login_required
 def cluster(request: HttpRequest, slug: str) -> HttpResponse:
     """Show one cluster: health, rights, capacity, and the queues that the viewer may see."""
-    row = access.cluster(request.user, slug)
-    now = cluster_now(row)
-    visible = list(access.queues(request.user).filter(cluster=row).order_by("name")[: SHOWN + 1])
-    queues = queues_now(visible[:SHOWN])
+    rows = pulse.of_cluster(access.clusters(request.user))
+    row = access.fetch(request.user, rows, "cluster.see", slug=slug)
+    draw = partial(_draw, request, row)
+    moved = pulse.read(row).stamp(row.writing, row.display_name, access.rights(request.user))
+    return page_if_moved(request, "queues/cluster.html", draw, "now", moved=moved)
+
+
+def _draw(request: HttpRequest, row: Cluster) -> tuple[dict[str, Any], object]:
+    tree = trees([row.pk], TREE_LIMIT).get(row.pk, Tree(()))
+    now = cluster_now(row, tree)
+    visible = described(access.queues(request.user).filter(cluster=row)).order_by("name")
+    found = list(visible[: SHOWN + 1])
+    shown = [meters.shown(each, {}) for each in joined(found[:SHOWN], {row.pk: tree})]
     details = access.can(request.user, "cluster.details", row)
-    shown = [meters.shown(each, {}) for each in queues]
+    cut = len(found) > SHOWN
+    named = None if details else [each.now.queue.name for each in shown]
     context: dict[str, Any] = {
         "cluster": row, "now": now, "health": health.Health(now, details=details),
-        "queues": shown, "others": 0 if len(visible) > SHOWN else now.row.queues - len(visible), "details": details,
-        "cut": len(visible) > SHOWN,
+        "details": details, "cut": cut, "queues": shown,
+        "strangers": strangers(tree, shown) if details and not cut else 0,
         "may_write": access.can(request.user, "cluster.write", row),
         "pools": [health.PoolLine(pool) for pool in now.pools],
+        "branches": branches(now, shown, tree, cut=cut), "laid": laid.drawn(gangs(now)),
+        "flows": flows(now, tree, named),
         "crumbs": [{"label": _("Clusters"), "url": "/clusters/"}],
     }  # fmt: skip
-    stamp = (context["health"].stamp, context["pools"], [each.stamp for each in shown])
-    return page(request, "queues/cluster.html", context, partial="now", seen=stamp)
+    lines = [each.stamp for each in context["branches"]]
+    names = ("pools", "laid", "flows", "strangers")
+    return context, (context["health"].stamp, lines, [context[name] for name in names])
 
 
 @sensitive_post_parameters("reader", "applier")

@@ -184,7 +184,7 @@ class Health:
             [(row.kind, _step(row.alive_at), row.lost_since, row.state, row.error) for row in self.streams],
             link and (link.preflight, link.capabilities, link.checked_at, link.check_error),
             [(row.purpose, row.expires_at, row.problem) for row in self.now.credentials],
-            self.now.head and self.now.head.number, [row.pk for row in self.now.drifted],
+            self.now.head and self.now.head.number, self.now.drifted,
         )  # fmt: skip
 
 

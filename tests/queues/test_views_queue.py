@@ -1,12 +1,25 @@
 """One queue: who runs, who waits in which order; what is not the viewer's is a count."""
 
-import pytest
+import re
 
-from queues.models import ObservedObject, Workload
+import pytest
+from django.utils import timezone
+
+from kube import edits
+from kube.catalog import StopPolicy
+from queues.models import (
+    Apply,
+    Eviction,
+    Lifetime,
+    ObjectResult,
+    ObservedObject,
+    PlanObject,
+    Workload,
+)
 from tenants.models import Entry, Queue
 from tests.cast import MARK
 from tests.query_counts import counted
-from tests.queues import pages, seen
+from tests.queues import pages, plans, seen
 
 URL = "/c/lab/queues/nlp-train/"
 
@@ -135,3 +148,159 @@ def test_asking_is_for_leads(full, client):
     assert "requests/new" not in pages.text(client.get(URL))
     client.force_login(full.alice)
     assert "requests/new" in pages.text(client.get(URL))
+
+
+# --- shut, and what happened -----------------------------------------------------------------------
+
+
+def shut(policy):
+    row = ObservedObject.objects.get(name="nlp-train")
+    row.body["spec"]["stopPolicy"] = policy
+    row.save(update_fields=["body"])
+
+
+@pytest.mark.parametrize(
+    ("policy", "said"),
+    [("Hold", "This queue is held"), ("HoldAndDrain", "This queue is held and emptied")],
+)
+def test_a_queue_that_is_held_says_so_first(full, client, policy, said):
+    shut(policy)
+    client.force_login(full.bob)
+    words = pages.words(client.get(URL))
+
+    assert words.index(said) < words.index("24 of 16 held")
+    shut("None")
+    assert said not in pages.words(client.get(URL))
+
+
+def lost_its_place(lab, name, namespace="nlp", **more):
+    now = timezone.now()
+    life = Lifetime.objects.create(
+        cluster=lab.cluster, uid=f"life-{name}", namespace=namespace, name=name, job_name=name,
+        created_at=now, first_seen_at=now, noted_at=now, resource_version="1",
+    )  # fmt: skip
+    values = {
+        "number": 1, "attempt": 1, "at": now, "quality": "exact", "cause": "preempted_reclaim",
+        "queue": "nlp-train", "priority": 1000, "devices": 8, "lost_seconds": 7200,
+        "message": f"for {MARK}", "preemptor_path": f"/{MARK}",
+    }  # fmt: skip
+    return Eviction.objects.create(cluster=lab.cluster, lifetime=life, **(values | more))
+
+
+def test_who_lost_a_place_and_why(full, client):
+    lost_its_place(full, "train-7", checkpoint_at=timezone.now())
+    lost_its_place(full, f"{MARK}-9", namespace="x", lost_seconds=0)
+    lost_its_place(full, "elsewhere", queue="cv-train")
+    client.force_login(full.bob)
+    answer = client.get(f"{URL}?show=events")
+    said = pages.words(answer)
+
+    assert (
+        "train-7 lost its place (8 GPUs) because another queue took back what it had lent" in said
+    )
+    assert "2 GPU-hours since its last checkpoint are lost" in said
+    assert "A job that is not shown to you by name lost its place" in said
+    assert "elsewhere" not in said
+    pages.nothing_of_others(answer)
+
+
+@pytest.mark.parametrize("who", ["alice", "frank"])
+def test_what_happened_names_nobody_elses_job(full, client, who):
+    lost_its_place(full, f"{MARK}-9", namespace="x")
+    client.force_login(getattr(full, who))
+
+    pages.nothing_of_others(client.get(f"{URL}?show=events"))
+
+
+def test_the_platform_reads_whose_job_it_was(full, client):
+    lost_its_place(full, f"{MARK}-9", namespace="x", cause="something_new")
+    client.force_login(full.erin)
+
+    assert f"{MARK}-9 lost its place (8 GPUs)" in pages.words(client.get(f"{URL}?show=events"))
+
+
+def written(lab, asked_by, **facts):
+    plan = plans.planned(
+        plans.asked(lab)
+        if asked_by == "lead"
+        else plans.proposed(lab, [edits.SetStopPolicy(queue="nlp-train", policy=StopPolicy.HOLD)])
+    )
+    changes = [
+        {"path": "spec.resourceGroups[0].flavors[a100].resources[cpu].nominalQuota",
+         "before": "128", "after": "160"},
+        {"path": "spec.resourceGroups[0].flavors[a100].resources[nvidia.com/gpu].nominalQuota",
+         "before": "16", "after": "20"},
+    ]  # fmt: skip
+    PlanObject.objects.filter(plan=plan, kind="ClusterQueue", name="nlp-train").update(
+        changes=changes
+    )
+    apply = Apply.objects.create(
+        plan=plan, request=plan.request, cluster=lab.cluster, revision=lab.cluster.revisions.first()
+    )
+    row = plan.planned.get(kind="ClusterQueue", name="nlp-train")
+    values = {"state": "applied", "at": timezone.now()} | facts
+    return ObjectResult.objects.create(apply=apply, object=row, **values)
+
+
+def test_what_was_written_and_who_asked(full, client):
+    made = written(full, "lead")
+    client.force_login(full.bob)
+    answer = client.get(f"{URL}?show=events")
+    said = pages.words(answer)
+
+    assert "Revision 1 was written: a100 · nvidia.com/gpu · quota 16 → 20" in said
+    assert "asked for by Alice" in said
+    assert "160" not in said
+    assert f"/requests/{made.apply.request_id}/" in pages.text(answer)
+
+
+def test_a_change_of_the_catalog_has_no_author_for_members(full, client):
+    made = written(full, "administrator", state="conflict")
+    client.force_login(full.bob)
+    answer = client.get(f"{URL}?show=events")
+
+    assert "Revision 1 was not written here: owned by another writer" in pages.words(answer)
+    assert f"/requests/{made.apply.request_id}/" not in pages.text(answer)
+    client.force_login(full.dave)
+    assert f"/requests/{made.apply.request_id}/" in pages.text(client.get(f"{URL}?show=events"))
+
+
+def test_nothing_happened_yet(full, client):
+    client.force_login(full.bob)
+
+    assert "Nothing yet" in pages.words(client.get(f"{URL}?show=events"))
+
+
+def test_events_come_page_by_page(full, client):
+    """Many of them in one second, and both kinds mixed."""
+    at = timezone.now()
+    for number in range(70):
+        lost_its_place(full, f"job-{number:02}", at=at)
+    written(full, "lead", at=at)
+    client.force_login(full.bob)
+    found, url = [], f"{URL}?show=events"
+    while url:
+        text = pages.text(client.get(url))
+        found += re.findall(r"<b>(job-\d\d)</b>|(Revision) 1 was", text)
+        after = re.search(r'rel="next" href="([^"]+)"', text)
+        url = f"{URL}{after[1].replace('&amp;', '&')}" if after else ""
+
+    assert len(found) == len(set(found)) == 71
+
+
+@pytest.mark.parametrize("after", ["x", "%00", "WyJldmVudCIsIngiLCJ3cml0dGVuIiwxXQ", "a" * 2000])
+def test_a_cursor_made_by_hand_gives_the_first_page(full, client, after):
+    lost_its_place(full, "train-7")
+    client.force_login(full.bob)
+
+    assert "train-7" in pages.text(client.get(f"{URL}?show=events&after={after}"))
+
+
+@pytest.mark.parametrize("number", [1, 30])
+def test_queries_of_what_happened(full, client, number):
+    for each in range(number):
+        lost_its_place(full, f"job-{each}")
+    written(full, "lead")
+    client.force_login(full.bob)
+    with counted("queues: queue, what happened"):
+        client.get(f"{URL}?show=events")
