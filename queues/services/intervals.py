@@ -15,7 +15,7 @@ from kube.checkpoints import lost_seconds, read_checkpoints, saved_until
 from kube.lenient import items, mapping
 from kube.lifecycle import advance, end
 from kube.lifecycle_facts import NO_FLIP, Sight, devices, read_sight
-from kube.phases import LIVE, Loss, Moment, Recorded, Span, Step
+from kube.phases import HOLDING, LIVE, Loss, Moment, Recorded, Span, Step
 from queues.models import ConditionChange, Eviction, Interval, Lifetime, Stream
 from queues.services import ledger, lives
 from queues.services.lives import Life
@@ -106,7 +106,7 @@ class _Book:
             return False
         version = str(mapping(change.workload, "metadata").get("resourceVersion", ""))
         if version == life.version:
-            return True
+            return not _has_moved(life, change)
         older = _number(version) < _number(life.version)
         return older and not change.listed and not self._restored_since(life.noted_at)
 
@@ -223,6 +223,13 @@ def _differ(before: Recorded, after: Recorded) -> bool:
         after.open, after.attempt, after.losses, after.counted, after.past_seconds,
         after.finished_at,
     )  # fmt: skip
+
+
+def _has_moved(life: Life, change: Change) -> bool:
+    """Say whether its wait is in another queue than on record: its entry was not known then."""
+    now = life.record.open if life.record else None
+    waits = now is not None and now.phase not in HOLDING
+    return waits and change.queue not in ("", now.queue if now else "")
 
 
 def _annotations(sight: Sight) -> list[Mapping[str, Any]]:

@@ -9,7 +9,7 @@ from django.db.models import F, QuerySet
 from django.utils import timezone
 
 from queues.models import ObservedEvent, ObservedObject, Stream, Workload
-from queues.services import happened
+from queues.services import gaps, happened
 from queues.services.merge import Table
 from queues.services.observed import OBJECT_KINDS, WORKLOAD_FIELDS
 from tenants.models import Cluster
@@ -55,6 +55,7 @@ def listed(cluster: Cluster, kind: str, version: str) -> bool:
     now = timezone.now()
     before = Stream.objects.filter(cluster=cluster, kind=kind).first()
     back = before is not None and _is_older(version, before.resource_version)
+    gaps.listed(before, now)
     Stream.objects.update_or_create(
         cluster=cluster, kind=kind,
         defaults={
@@ -71,8 +72,10 @@ def _is_older(version: str, before: str) -> bool:
 
 def alive(cluster: Cluster, kinds: Iterable[str]) -> None:
     """Note that the lines to these kinds are open and quiet or busy, but not dead."""
-    Stream.objects.filter(cluster=cluster, kind__in=list(kinds)).update(
-        alive_at=timezone.now(), lost_since=None, error=""
+    now, open_kinds = timezone.now(), list(kinds)
+    gaps.resumed(cluster, open_kinds, now)
+    Stream.objects.filter(cluster=cluster, kind__in=open_kinds).update(
+        alive_at=now, lost_since=None, error=""
     )
 
 

@@ -157,7 +157,8 @@ class Observer:
         if self._due("seen", SEEN_EVERY):
             mark_seen(self.cluster)
         if self._due("beat", HEARTBEAT):
-            rows.alive(self.cluster, sorted(self._open))
+            # A list that is still coming says nothing yet; its end does.
+            rows.alive(self.cluster, sorted(self._open - self.memory.listing))
             self.announcer.alive(whole=not self._lost)
         if self._due("clean", CLEAN_EVERY):
             happened.forget_old(self.cluster, timezone.now())

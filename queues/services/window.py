@@ -210,6 +210,11 @@ class Window:
         """Tell the history what happened; what a list only repeated did not happen."""
         memory = self.memory
         heard = [each for each in memory.heard if not each.listed or each.uid in changed]
+        told = {each.uid for each in heard}
+        for uid, each in changed.items():
+            # Its entry came after it, or leads to another queue now.
+            if each.queue != each.record.queue and uid not in told:
+                heard.append(Heard(uid, memory.records.unpack(each.record)))
         if heard:
             found = [self._change(each) for each in heard]
             intervals.note(self.cluster, found, now, since=memory.since)

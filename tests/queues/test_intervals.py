@@ -219,6 +219,16 @@ def test_versions_that_began_anew_count_after_a_restored_backup(lab):
     assert note(lab.cluster, [Change("uid-a", old, queue="x")], life.now) > 0
 
 
+def test_a_queue_that_was_not_known_at_first_is_filled_in(lab):
+    life = Life()
+    unknown, known = (Change("uid-a", life.look(), queue=queue) for queue in ("", "nlp-train"))
+    note(lab.cluster, [unknown], life.now)
+    life.wait(60)
+    assert note(lab.cluster, [known], life.now) == 1
+    assert note(lab.cluster, [known, unknown], life.now) == 0
+    assert (Lifetime.objects.get().queue, rows()) == ("nlp-train", [])
+
+
 def test_every_change_of_a_condition_is_a_line(lab):
     life = Life()
     life.look_at_it()
