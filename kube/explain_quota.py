@@ -52,8 +52,9 @@ def _short(facts: Facts, said: Reason, since: datetime | None) -> Reason:
     if room is not None and asked is not None:
         over = max(0, -room[0])
         # The text counts from nothing free also where more is in use than there is.
-        missing = max(missing, asked + over) if over else missing
-        params |= {"over": str(over)} if over else {}
+        if over and asked + over > missing:
+            missing = asked + over
+            params |= {"over": str(over), "missing": written(said.resource, missing)}
         params |= {"fits_now": "yes"} if room[0] >= asked else {}
     bound = _bound_now(facts, line, room)
     if bound:
@@ -133,8 +134,9 @@ def _too_large(facts: Facts, said: Reason, since: datetime | None) -> Reason:
     capacity = amount(resource, said.params["capacity"])
     room = _potential(facts, line)
     stale = room is not None and facts.tree is not None and facts.tree.complete and room >= asked
+    params = {**said.params, "total": written(resource, asked)}
     made = replace(
-        said, asked=asked, free=capacity, missing=max(0, asked - capacity), stale=stale,
+        said, params=params, asked=asked, free=capacity, missing=max(0, asked - capacity), stale=stale,
         never=not stale, since=since,
     )  # fmt: skip
     return made if stale else _told_apart(facts, made, capacity)
@@ -251,7 +253,7 @@ def _computed(
     facts: Facts, flavor: str, resource: str, pod_set: str, asked: int, capacity: int
 ) -> Reason:
     about: dict[str, Any] = {"flavor": flavor, "resource": resource, "pod_set": pod_set}
-    params = {"capacity": written(resource, capacity)}
+    params = {"capacity": written(resource, capacity), "total": written(resource, asked)}
     made = reason(
         "max_capacity", params=params, asked=asked, free=capacity, missing=asked - capacity,
         since=facts.workload.created, **about,

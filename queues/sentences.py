@@ -12,7 +12,6 @@ from datetime import datetime
 from string import Formatter
 from typing import Any, Final, Protocol
 
-from django.utils.functional import Promise
 from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
@@ -23,7 +22,16 @@ from kube.catalog import CPU, MEMORY
 from portal.web.wording import gpus, moment, plain, visible
 from portal.web.wording import quantity as amount_in_words
 from queues.models import Workload
-from queues.reason_texts import BECAUSE, HELP, MAKING_ROOM, TEXTS, WAITS_FOR
+from queues.reason_texts import (
+    BECAUSE,
+    BEHIND,
+    HELP,
+    MAKING_ROOM,
+    TEXTS,
+    VARIANTS,
+    WAITS_FOR,
+    Texts,
+)
 from tenants.models import Queue
 
 Owners = Mapping[tuple[int, str], Queue]
@@ -199,17 +207,28 @@ def reason(job: Workload, viewer: Viewer = Viewer()) -> SafeString:
     """Say why a job is where it is, the numbers in bold."""
     params = deciding(job)
     values = _values(job, params, viewer)
-    code = "quota_short_other" if _other_resource(job, params) else job.code
-    said = _say(TEXTS.get(code) or TEXTS["unknown"], values)
+    said = _say(_texts_of(job.code, params), values)
     if job.preempted and job.code != "preempted" and job.state == "waiting":
-        said = format_html("{} {}", said, _say(TEXTS["preempted"], values))
+        lost = values | _values(job, behind(job, "preempted"), viewer)
+        said = format_html("{} {}", said, _say(TEXTS["preempted"], lost))
     if job.preempting:
         number = 1 if values.get("preempting") == "1" else 2
         said = format_html("{} {}", said, _say((MAKING_ROOM[number], MAKING_ROOM[1]), values))
+    for name, texts in BEHIND.items():
+        if values.get(name):
+            said = format_html("{} {}", said, _say(texts, values))
     return said
 
 
-def _say(texts: tuple[str | Promise, ...], values: Mapping[str, Any]) -> SafeString:
+def _texts_of(code: str, params: Mapping[str, str]) -> Texts:
+    """Choose the words for a code: of quota they say what bounds it."""
+    kind = params.get("bound", "")
+    if "/" not in params.get("resource", "/"):
+        kind = "other"
+    return VARIANTS.get(f"{code}:{kind}") or TEXTS.get(code) or TEXTS["unknown"]
+
+
+def _say(texts: Texts, values: Mapping[str, Any]) -> SafeString:
     """Fill the first template of which everything is known."""
     for text in texts:
         if all(values.get(name) for name in _names(str(text))):
@@ -227,13 +246,17 @@ def _names(text: str) -> list[str]:
     return [name for _text, name, _spec, _how in Formatter().parse(text) if name]
 
 
-def _other_resource(job: Workload, params: Mapping[str, str]) -> bool:
-    return job.code == "quota_short" and "/" not in params.get("resource", "/")
-
-
 def deciding(job: Workload) -> dict[str, str]:
     """Give the parameters of the deciding reason as text."""
     return {str(key): str(value) for key, value in job.params.items()}
+
+
+def behind(job: Workload, code: str) -> dict[str, str]:
+    """Give the parameters of a further reason as text; those of the deciding one without it."""
+    found = next((each for each in job.reasons if each.get("code") == code), None)
+    if found is None:
+        return deciding(job)
+    return {str(key): str(value) for key, value in found.get("params", {}).items()}
 
 
 def _values(job: Workload, given: Mapping[str, str], viewer: Viewer) -> dict[str, Any]:
@@ -243,8 +266,10 @@ def _values(job: Workload, given: Mapping[str, str], viewer: Viewer) -> dict[str
     values["asked_parts"] = params.get("parts") or params.get("asked", "")
     values["asked"] = size(job, flavor)
     values["raw"] = cleaned(job.raw, viewer)
-    values["missing"] = in_units(params.get("missing", ""), resource)
-    values["capacity"] = in_units(params.get("capacity", ""), resource)
+    for name in ("missing", "capacity", "total"):
+        values[name] = in_units(params.get(name, ""), resource)
+    for name in ("held_own", "held_others", "nominal", "over", "borrowed", "at_risk"):
+        values[name] = counted(params.get(name, ""), resource)
     values["resource"] = _resource(resource)
     for name in ("preempted_because", "why"):
         values[name] = BECAUSE.get(params.get(name, ""), "")
@@ -281,6 +306,15 @@ def in_units(text: str, resource: str) -> str:
     if resource == CPU:
         return amount_in_words(number * 1000, "cpu")
     return amount_in_words(number, "memory") if resource == MEMORY else plain(number)
+
+
+def counted(text: str, resource: str) -> str:
+    """Give an amount that is a number of the smallest units; what is none is not said."""
+    if not text.isdecimal():
+        return ""
+    if resource == CPU:
+        return amount_in_words(int(text), "cpu")
+    return amount_in_words(int(text), "memory") if resource == MEMORY else plain(int(text))
 
 
 def _resource(resource: str) -> str:

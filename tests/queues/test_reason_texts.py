@@ -1,0 +1,134 @@
+"""Every reason that an explanation can give has words, and something that helps or ends it."""
+
+import re
+
+import pytest
+
+from kube.quota_tree import Bound
+from kube.reason_codes import CODES
+from kube.reasons import FreedBy
+from queues import reason_texts, sentences
+from queues.models import Workload
+from queues.reading.steps import ADMIN, BY_ITSELF
+
+X = "\N{MULTIPLICATION SIGN}"
+OVER = frozenset({"succeeded", "failed", "ended", "out_of_sync", "failed_to_start", "replaced",
+                  "owner_gone", "deleted", "running"})  # fmt: skip
+
+
+def job(code, **params):
+    named = {"resource": "nvidia.com/gpu", "flavor": "a100"} | params
+    return Workload(
+        cluster_id=1, queue="q", state="waiting", devices=8, code=code, params=named, held=[]
+    )
+
+
+def said(code, **params):
+    return re.sub("<[^>]*>", "", str(sentences.reason(job(code, **params))))
+
+
+@pytest.mark.parametrize("code", sorted(CODES))
+def test_every_code_has_a_sentence(code):
+    assert code in reason_texts.TEXTS
+    assert said(code).endswith(".")
+
+
+@pytest.mark.parametrize("code", sorted(set(CODES) - OVER))
+def test_every_code_has_a_next_step(code):
+    """Something that its people can do, somebody to ask, or what ends it by itself."""
+    known = CODES[code]
+    asks = known.freed_by is FreedBy.ADMIN and bool(str(ADMIN))
+    ends = str(known.freed_by) in BY_ITSELF and not known.never
+    assert code in reason_texts.HELP or asks or ends
+
+
+@pytest.mark.parametrize("code", sorted(set(CODES) - OVER))
+def test_who_must_change_something_is_told_what(code):
+    if CODES[code].freed_by in (FreedBy.OWNER, FreedBy.QUOTA):
+        assert code in reason_texts.HELP
+
+
+def test_no_words_without_a_code():
+    assert set(reason_texts.TEXTS) == set(CODES)
+    assert set(reason_texts.HELP) <= set(CODES)
+
+
+@pytest.mark.parametrize("key", sorted(reason_texts.VARIANTS))
+def test_variants_are_of_known_codes_and_bounds(key):
+    code, _, kind = key.partition(":")
+    assert code in CODES
+    assert kind in {str(bound) for bound in Bound} | {"other"}
+    assert "{" not in str(reason_texts.VARIANTS[key][-1])
+
+
+HELD = {"missing": "4", "held_own": "12", "nominal": "16", "held_others": "20"}
+
+
+@pytest.mark.parametrize(
+    ("bound", "text"),
+    [
+        ("own_quota", f"Needs 8 {X} a100: 4 more are needed."),
+        (
+            "cohort",
+            f"Needs 8 {X} a100: its queue holds 12 of its 16, other queues of the department hold "
+            "20, and 4 more are needed.",
+        ),
+        (
+            "lending_limit",
+            f"Needs 8 {X} a100: its queue holds 12 of its 16, and 4 more than the others lend are "
+            "needed.",
+        ),
+        (
+            "borrowing_limit",
+            f"Needs 8 {X} a100: its queue holds 12 of its 16 and may borrow no more; 4 more are "
+            "needed.",
+        ),
+        ("cohort_limit", f"Needs 8 {X} a100: its department may borrow no more, and 4 more are needed."),
+    ],
+)  # fmt: skip
+def test_what_bounds_the_quota_is_said(bound, text):
+    assert said("quota_short", bound=bound, **HELD) == text
+
+
+@pytest.mark.parametrize(
+    ("code", "bound", "text"),
+    [
+        ("max_capacity", "own_quota", f"Asks for 8 {X} a100, but its queue can never have more than 4 at once."),
+        ("max_borrowing", "borrowing_limit", f"Asks for 8 {X} a100: with all that it may borrow, its queue can never have more than 4 at once."),
+        ("max_cohort", "cohort", f"Asks for 8 {X} a100: all that its department can give its queue is 4."),
+        ("max_cohort", "lending_limit", f"Asks for 8 {X} a100: with all that the other queues lend, its queue can never have more than 4 at once."),
+        ("max_cohort", "cohort_limit", f"Asks for 8 {X} a100: with all that its department may borrow, its queue can never have more than 4 at once."),
+    ],
+)  # fmt: skip
+def test_the_limit_is_told_from_the_end_of_the_department(code, bound, text):
+    assert said(code, bound=bound, capacity="4") == text
+
+
+def test_memory_and_cpu_are_told_in_their_units():
+    memory = {"resource": "memory", "capacity": "8Gi", "total": "32Gi"}
+    assert said("max_capacity", **memory) == (
+        "Asks for 32 GiB of the memory of the flavor a100; its queue can never have more than 8 GiB."
+    )
+    cpu = {"resource": "cpu", "missing": "1500m", "over": "2500", "bound": "cohort"}
+    assert said("quota_short", **cpu) == (
+        "1.5 CPU more of the CPU of the flavor a100 are needed. The queue holds 2.5 CPU more than "
+        "it may by now."
+    )
+
+
+def test_what_has_changed_since_is_said_behind():
+    assert said("quota_short", missing="4", fits_now="yes").endswith(
+        "There is room for it by now; it is looked at again when something near it changes."
+    )
+    assert said("quota_short", missing="12", over="4").endswith(
+        "The queue holds 4 more than it may by now."
+    )
+    until = "2026-11-29T14:02:00+00:00"
+    assert "It has time until" in said("pods_starting", deadline=until)
+
+
+@pytest.mark.parametrize("nonsense", ["lots", "-4", "", "8Gi", "{asked}"])
+def test_an_amount_that_is_no_number_is_not_said(nonsense):
+    assert said("quota_short", bound="cohort", missing="4", held_own=nonsense) == (
+        f"Needs 8 {X} a100: 4 more are needed."
+    )
