@@ -164,8 +164,9 @@ class Explanation:
 
     @property
     def params(self) -> Mapping[str, str]:
-        """Return what a sentence about the deciding reason may name."""
-        return self.first.values
+        """Return what a sentence about the deciding reason may name, and why a place was lost."""
+        lost = next((each.params for each in self.reasons[1:] if each.code == "preempted"), {})
+        return {**lost, **self.first.values}
 
     @property
     def never(self) -> bool:

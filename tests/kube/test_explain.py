@@ -145,6 +145,8 @@ def test_why_a_workload_lost_its_place(word, why):
     after = explain(waits(for_pod_set(short(2)), *lost))
     assert (after.code, after.preempted) == ("quota_short", True)
     assert after.reasons[1].params == {"preempted_because": why}
+    assert (after.params["preempted_because"], after.params["missing"]) == (why, "2")
+    assert "preempted_because" not in after.first.params
     backing = explain(waits("x", *lost, condition("Requeued", "False", "Preempted")))
     assert [each.code for each in backing.reasons] == ["preempted"]
 
