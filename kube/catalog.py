@@ -194,11 +194,17 @@ class TenantSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrioritySpec:
-    """A WorkloadPriorityClass; ``contract`` says in words who may use it and what it may stop."""
+    """A WorkloadPriorityClass; ``contract`` says in words who may use it and what it may stop.
+
+    The two bounds are the part of it that is watched: a job that others have stopped that often
+    within a day, or that waits for that long, is shown as one that needs a look.
+    """
 
     name: str
     value: int
     contract: str = ""
+    preemptions_per_day: int | None = None
+    longest_wait_hours: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -118,6 +118,8 @@ NOTES: Final[Mapping[type, Mapping[str, str]]] = {
         "name": "Name that jobs put into their priority label.",
         "value": "Rank; higher goes first.",
         "contract": "Who may use it and what it may stop, in words.",
+        "preemptions_per_day": "Stops of one job by others within a day that need a look.",
+        "longest_wait_hours": "Hours without a place after which a job needs a look.",
     },
 }
 
@@ -150,4 +152,6 @@ RANGES: Final[Mapping[tuple[type, str], tuple[int, int]]] = {
     (Toleration, "toleration_seconds"): (-(2**63), 2**63 - 1),
     (Preemption, "max_priority_threshold"): (-(2**31), 2**31 - 1),
     (PrioritySpec, "value"): (-(2**31), 2**31 - 1),
+    (PrioritySpec, "preemptions_per_day"): (1, 1000),
+    (PrioritySpec, "longest_wait_hours"): (1, 8760),
 }

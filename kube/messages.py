@@ -98,6 +98,7 @@ _QUOTAS: Final = {
     "GP-2175": "{value} does not fit: a priority is from {lowest} to {highest}",
     "GP-2176": "the nominal quota of {flavor} adds up to {committed} devices, the pool has "
     "{capacity}: {excess} too many",
+    "GP-2177": "{value} does not fit: this is from {lowest} to {highest}",
 }
 
 _FLAVORS: Final = {

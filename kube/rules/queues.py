@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kube.catalog import Catalog, QueueSpec
+from kube.catalog import Catalog, PrioritySpec, QueueSpec
+from kube.catalog_notes import RANGES
 from kube.problems import Problem, Refused, problem
 from kube.rules import fields
 from kube.weight import parse_weight
@@ -33,7 +34,10 @@ def preemption(catalog: Catalog) -> Iterator[Problem]:
 def priorities(catalog: Catalog) -> Iterator[Problem]:
     """Check that every priority fits 32 bits; the API server lets too large ones pass."""
     for each in catalog.priorities:
-        yield from _priority(f"{fields.named('priorities', each.name)}.value", each.value)
+        where = fields.named("priorities", each.name)
+        yield from _priority(f"{where}.value", each.value)
+        for name in ("preemptions_per_day", "longest_wait_hours"):
+            yield from _bound(f"{where}.{name}", getattr(each, name), RANGES[PrioritySpec, name])
     for tenant, queue in catalog.queues():
         threshold = queue.preemption.max_priority_threshold
         where = f"{fields.queue_field(tenant, queue)}.preemption.max_priority_threshold"
@@ -54,3 +58,9 @@ def _preemption(field: str, queue: QueueSpec) -> Iterator[Problem]:
 def _priority(field: str, value: int) -> Iterator[Problem]:
     if not INT32_MIN <= value <= INT32_MAX:
         yield problem(field, "GP-2175", value=value, lowest=INT32_MIN, highest=INT32_MAX)
+
+
+def _bound(field: str, value: int | None, ends: tuple[int, int]) -> Iterator[Problem]:
+    lowest, highest = ends
+    if value is not None and not lowest <= value <= highest:
+        yield problem(field, "GP-2177", value=value, lowest=lowest, highest=highest)

@@ -255,6 +255,16 @@ class PriorityForm(ProposalForm[PrioritySpec]):
         required=False,
         help_text=_("Who may use it, and what it may stop."),
     )
+    preemptions_per_day = WholeField(
+        label=_("Stops in a day"),
+        required=False,
+        help_text=_("A job that others have stopped that often within a day needs a look."),
+    )
+    longest_wait_hours = WholeField(
+        label=_("Longest wait (hours)"),
+        required=False,
+        help_text=_("A job that waits for longer than that needs a look."),
+    )
 
     def taken(self) -> set[str]:
         """Return the names that exist."""

@@ -186,6 +186,8 @@ class Priority(models.Model):
     name = models.CharField(_("name"), max_length=63)
     value = models.IntegerField(_("value"))
     contract = models.TextField(_("contract"), blank=True)
+    preemptions_per_day = models.PositiveIntegerField(_("stops in a day"), null=True)
+    longest_wait_hours = models.PositiveIntegerField(_("longest wait in hours"), null=True)
 
     class Meta:
         verbose_name = _("priority")

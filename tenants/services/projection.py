@@ -162,7 +162,15 @@ def _entries(cluster: Cluster, catalog: Catalog, queues: dict[str, int]) -> None
 
 def _priorities(cluster: Cluster, catalog: Catalog) -> None:
     rows = [
-        Priority(cluster=cluster, name=each.name, value=each.value, contract=each.contract)
+        Priority(
+            cluster=cluster,
+            name=each.name,
+            value=each.value,
+            contract=each.contract,
+            preemptions_per_day=each.preemptions_per_day,
+            longest_wait_hours=each.longest_wait_hours,
+        )
         for each in catalog.priorities
     ]
-    _upsert(Priority, rows, ("cluster", "name"), ("value", "contract"))
+    bounds = ("preemptions_per_day", "longest_wait_hours")
+    _upsert(Priority, rows, ("cluster", "name"), ("value", "contract", *bounds))

@@ -117,7 +117,13 @@ def catalogs(draw):
         for slug in draw(names(most=2))
     )
     priorities = tuple(
-        PrioritySpec(name=each, value=draw(st.integers(-(2**31), 2**31 - 1)), contract=draw(TEXTS))
+        PrioritySpec(
+            name=each,
+            value=draw(st.integers(-(2**31), 2**31 - 1)),
+            contract=draw(TEXTS),
+            preemptions_per_day=draw(st.none() | st.integers(1, 1000)),
+            longest_wait_hours=draw(st.none() | st.integers(1, 8760)),
+        )
         for each in draw(names(most=2))
     )
     return Catalog(

@@ -336,6 +336,14 @@ def test_the_ends_of_32_bits_are_priorities(value):
     assert found(catalog(priorities=(PrioritySpec(name="p", value=value),))) == []
 
 
+@pytest.mark.parametrize("name", ["preemptions_per_day", "longest_wait_hours"])
+def test_the_bounds_of_a_contract_are_numbers_that_can_be_watched(name):
+    made = [PrioritySpec(name="p", value=1, **{name: each}) for each in (0, -1, 100_000)]
+    wrong = [found(catalog(priorities=(each,))) for each in made]
+    assert wrong == [[("GP-2177", f"priorities[p].{name}")]] * 3
+    assert found(catalog(priorities=(PrioritySpec(name="p", value=1, **{name: 24}),))) == []
+
+
 def test_thresholds_fit_32_bits():
     contract = Preemption(
         reclaim_within_cohort="Any",
