@@ -75,7 +75,12 @@ def sight(user: access.Person) -> Sight:
     held = access.rights(user)
     if held.platform:
         return Sight(user, Tenant.objects.all(), Queue.objects.all(), sees_all=True)
-    own = Tenant.objects.filter(pk__in=held.tenant_ids(READERS))
+    return own_sight(user)
+
+
+def own_sight(user: access.Person) -> Sight:
+    """Say what is ``user``'s own, also for somebody of the platform who may see more."""
+    own = Tenant.objects.filter(pk__in=access.rights(user).tenant_ids(READERS))
     return Sight(user, own, access.queues(user), sees_all=False)
 
 

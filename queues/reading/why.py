@@ -14,6 +14,7 @@ from queues.reading.reasons import ReasonShown, reasons
 from queues.reading.steps import steps
 from queues.selectors import jobs
 from queues.selectors import why as select
+from queues.selectors.freshness import Freshness
 from queues.selectors.positions import Ahead
 from queues.selectors.tenants import LineNow
 from queues.sentences import JobShown, Viewer
@@ -62,12 +63,12 @@ class Why:
     def stamp(self) -> tuple[object, ...]:
         """Give what moves when anything here would read differently."""
         numbers = tuple((each.line.pk, each.line.nominal, each.room) for each in self.lines)
-        return (self.shown.stamp, self.reasons, self.ahead, numbers, self.steps)
+        return (self.shown.stamp, self.reasons, self.facts.place, numbers, self.steps)
 
 
-def why(sight: Sight, job: Workload) -> Why:
+def why(sight: Sight, job: Workload, ages: Freshness | None = None) -> Why:
     """Put together what a viewer may read about ``job``, in a constant number of queries."""
-    facts = select.facts(job, sight.queues)
+    facts = select.facts(job, sight.queues, sight.tenants, ages)
     words = _viewer(sight, facts)
     owners = {(job.cluster_id, job.queue): facts.queue} if facts.queue else {}
     shown = sentences.shown([job], owners, words)[0]

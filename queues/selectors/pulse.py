@@ -8,19 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import F, Func, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import JSONObject
+from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
 from queues.models import Apply, Credential, Generation, Link, Stream
-from queues.selectors.freshness import QUEUES, Freshness, of_streams
-from tenants.models import Cluster, Queue, Revision, Tenant
+from queues.selectors.freshness import QUEUES, STEP, Freshness, of_streams
+from tenants.models import Cluster, Entry, Queue, Revision, Tenant
 
 #: The kinds of objects from which meters are worked out.
 METERED: Final = ("ClusterQueue", "Cohort")
+LATE_STEP: Final = timedelta(minutes=1)
 QUEUE, NAMESPACE, OBJECTS = (
     Generation.Kind.QUEUE,
     Generation.Kind.NAMESPACE,
@@ -36,9 +39,16 @@ class Pulse:
     ages: dict[int, Freshness] = field(default_factory=dict)
 
     def stamp(self, *more: object) -> tuple[object, ...]:
-        """Give what tells whether a page is still good; a lost line makes it look different."""
-        lost = [(pk, age.lost_since, age.never) for pk, age in sorted(self.ages.items())]
-        return (self.moved, lost, *more)
+        """Give what tells whether a page is still good.
+
+        A lost line makes it look different, and so does the age that it shows, in coarse steps:
+        a page that is only told "nothing moved" would count its age up and call it late.
+        """
+        ages = [
+            (pk, age.lost_since, int(age.at.timestamp()) // STEP if age.at else None)
+            for pk, age in sorted(self.ages.items())
+        ]
+        return (self.moved, ages, *more)
 
 
 def of_queue(rows: QuerySet[Queue]) -> QuerySet[Queue]:
@@ -74,6 +84,16 @@ def of_cluster(rows: QuerySet[Cluster], kinds: Iterable[str] = ()) -> QuerySet[C
     return _add(with_way, of_it, Q(kind__in=(QUEUE, OBJECTS)), kinds)
 
 
+def of_jobs(tenants: QuerySet[Tenant] | None) -> QuerySet[Cluster]:
+    """Give the clusters of the jobs of these tenants, or all, with the pulse of those jobs."""
+    spaces, rows = Q(kind=NAMESPACE), Cluster.objects.order_by("slug")
+    if tenants is not None:
+        own = Entry.objects.filter(queue__tenant__in=tenants)
+        spaces &= Q(name__in=own.filter(cluster=OuterRef("cluster")).values("namespace"))
+        rows = rows.filter(pk__in=own.values("cluster"))
+    return _add(rows, {"cluster": OuterRef("pk")}, spaces | Q(kind=OBJECTS, name="ClusterQueue"))
+
+
 def _add(
     rows: QuerySet[Any], where: dict[str, Any], things: Q, kinds: Iterable[str] = QUEUES
 ) -> QuerySet[Any]:
@@ -81,7 +101,11 @@ def _add(
     if kinds:
         streams = streams.filter(kind__in=list(kinds))
     line = JSONObject(
-        cluster="cluster_id", alive_at="alive_at", lost_since="lost_since", error="error"
+        cluster="cluster_id",
+        name="cluster__slug",
+        alive_at="alive_at",
+        lost_since="lost_since",
+        error="error",
     )
     found: QuerySet[Any] = rows.annotate(
         pulse_lines=ArraySubquery(streams.values(json=line)),
@@ -101,6 +125,7 @@ def _one(function: str, column: str, rows: QuerySet[Any]) -> Subquery[Any]:
 def read(row: Any) -> Pulse:
     """Take the pulse from a row that was fetched with it."""
     lines: dict[int, list[Stream]] = {}
+    names = {each["cluster"]: each["name"] for each in row.pulse_lines}
     for each in row.pulse_lines:
         stream = Stream(
             cluster_id=each["cluster"], error=each["error"],
@@ -109,7 +134,14 @@ def read(row: Any) -> Pulse:
         lines.setdefault(each["cluster"], []).append(stream)
     way = (getattr(row, "pulse_link", None), getattr(row, "pulse_tokens", None))
     moved = (row.pulse_moves, row.pulse_revision, row.pulse_applies, way)
-    return Pulse(moved, {pk: of_streams(streams) for pk, streams in lines.items()})
+    return Pulse(moved, {pk: of_streams(streams) for pk, streams in lines.items()}, names)
+
+
+def joined(rows: Iterable[Any]) -> Pulse:
+    """Take the pulse of several rows as one."""
+    found = [(row.pk, read(row)) for row in rows]
+    ages = {cluster: age for _, each in found for cluster, age in each.ages.items()}
+    return Pulse(tuple((pk, each.moved) for pk, each in found), ages)
 
 
 def _time(text: str | None) -> Any:

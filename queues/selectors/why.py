@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from django.db.models import QuerySet
 
 from queues.models import Workload
+from queues.selectors.ahead import InLine, in_line
 from queues.selectors.freshness import JOBS, Freshness, freshness
-from queues.selectors.positions import Ahead, ahead_of
+from queues.selectors.positions import Ahead
 from queues.selectors.room import Key, Tree, trees
 from queues.selectors.tenants import TREE_LIMIT, LineNow, QueueNow, described, joined
-from tenants.models import OpenTarget, Queue, Request
+from tenants.models import OpenTarget, Queue, Request, Tenant
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,7 @@ class Facts:
     now: QueueNow | None
     beside: tuple[QueueNow, ...]
     requests: tuple[Request, ...]
-    ahead: Ahead | None
+    place: InLine | None
     ages: Freshness
     kept: Mapping[Key, int] = field(default_factory=dict)
 
@@ -36,6 +37,11 @@ class Facts:
     def queue(self) -> Queue | None:
         """Give the queue of the catalog."""
         return self.now.queue if self.now else None
+
+    @property
+    def ahead(self) -> Ahead | None:
+        """Give what stands before the job; None while its place is not known."""
+        return self.place.ahead if self.place else None
 
     @property
     def lines(self) -> tuple[LineNow, ...]:
@@ -49,21 +55,31 @@ class Facts:
         return next((x for x in self.lines if (x.line.flavor, x.line.resource) == key), None)
 
 
-def facts(job: Workload, queues: QuerySet[Queue]) -> Facts:
-    """Gather what there is about ``job``; ``queues`` are those that exist for the viewer."""
+def facts(
+    job: Workload,
+    queues: QuerySet[Queue],
+    tenants: QuerySet[Tenant],
+    ages: Freshness | None = None,
+) -> Facts:
+    """Gather what there is about ``job``.
+
+    ``queues`` are those that exist for the viewer, ``tenants`` those whose jobs they read by
+    name. ``ages`` is the age of the cluster's data where that is known already.
+    """
     here = queues.filter(cluster_id=job.cluster_id)
     tenant = here.filter(name=job.queue).values("tenant")
     rows = list(described(here.filter(tenant__in=tenant))) if job.queue else []
     tree = trees([job.cluster_id], TREE_LIMIT).get(job.cluster_id) if rows else None
     found = joined(rows, {job.cluster_id: tree} if tree else {})
     now = next((each for each in found if each.queue.name == job.queue), None)
-    ages = freshness([job.cluster_id], JOBS).get(job.cluster_id, Freshness())
+    if ages is None:
+        ages = freshness([job.cluster_id], JOBS).get(job.cluster_id, Freshness())
     return Facts(
         job=job,
         now=now,
         beside=tuple(each for each in found if each is not now),
         requests=_requests(now.queue) if now and job.state == "waiting" else (),
-        ahead=ahead_of(job),
+        place=in_line(job, tenants),
         ages=ages,
         kept=_kept(now, tree) if tree else {},
     )

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as _lazy
-from django.utils.translation import ngettext
 
-from portal.web.wording import gpus, plain, quantity
-from queues import sentences, topics
+from portal.web.wording import plain, quantity
+from queues import position_texts, sentences, topics
 from queues.reading import Why
 from queues.reading.next_step import NextStep
 from queues.reading.reasons import ReasonShown
@@ -30,10 +28,6 @@ ENDED_BY: Final[dict[str, str | Promise]] = {
     "owner": _lazy("the owner of the job can change it"),
     "admin": _lazy("those who run the cluster can change it"),
     "quota": _lazy("ends with another quota, or with a smaller job"),
-}
-RULES: Final[dict[str, str | Promise]] = {
-    "BestEffortFIFO": _lazy("A job behind it that fits may start first."),
-    "StrictFIFO": _lazy("Nobody behind it starts before it."),
 }
 
 
@@ -61,16 +55,6 @@ class Note(NamedTuple):
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where the job stands in its queue, in words."""
-
-    total: int
-    ahead: str
-    rule: str
-    at: datetime | None
-
-
 def parts(why: Why) -> dict[str, Any]:
     """Give what the template of the page draws."""
     job, first = why.job, why.reasons[0]
@@ -79,7 +63,7 @@ def parts(why: Why) -> dict[str, Any]:
         "why": why, "job": job, "figures": figures(why), "steps": _steps(why), "queue": why.facts.queue, "ages": why.facts.ages,
         "never": first.never and why.shown.state == "cannot_run",
         "notes": notes(why), "rungs": [_rung(why, rung) for rung in why.ladder],
-        "place": place(why), "holds": sentences.holds(job),
+        "place": why.facts.place, "told": _told(why), "holds": sentences.holds(job),
         "meters": [meter for each, meter in lines if each.is_device],
         "other_meters": [meter for each, meter in lines if not each.is_device],
         "words": list(dict.fromkeys(each.raw for each in why.reasons if each.raw)),
@@ -161,21 +145,16 @@ def _amount(value: int | None, resource: str) -> str:
 # --- place and notes -------------------------------------------------------------------------------
 
 
-def place(why: Why) -> Place | None:
-    """Say where a waiting job stands; None while that is not known."""
-    job, ahead, now = why.job, why.ahead, why.facts.now
-    if ahead is None or job.position is None:
-        return None
-    waiting = now.waiting.jobs if now else 0
-    text = ngettext(
-        "%(n)s job is ahead of it, %(size)s.", "%(n)s jobs are ahead of it, %(size)s.", ahead.jobs
-    )
-    return Place(
-        total=max(waiting, job.position),
-        ahead=text % {"n": plain(ahead.jobs), "size": gpus(ahead.devices)},
-        rule=str(RULES.get(now.queue.strategy, "")) if now else "",
-        at=job.positioned_at,
-    )
+def _told(why: Why) -> dict[str, str]:
+    """Say what the place in the queue means."""
+    line = why.facts.place
+    if line is None:
+        return {}
+    return {
+        "before": position_texts.before(line),
+        "turn": position_texts.turn(line),
+        "certainty": position_texts.certainty(line.certainty),
+    }
 
 
 def notes(why: Why) -> list[Note]:

@@ -3,6 +3,7 @@
 import pytest
 
 from queues.models import Workload
+from tenants.models import Membership
 from tests.cast import MARK
 from tests.query_counts import counted
 from tests.queues import pages, seen
@@ -38,7 +39,36 @@ def test_tells_place_state_and_reason(full, client):
     assert "because another queue took back what it had lent" in said
     assert "Runs on 8 \N{MULTIPLICATION SIGN} a100." in said
     assert "Finished" in said
-    assert "How far it got" in said
+    assert "/c/lab/jobs/nlp/job-train-1-0a1b2/" in pages.text(client.get(URL))
+
+
+def test_counts_are_links_to_just_those(full, client):
+    client.force_login(full.bob)
+    answer = client.get(f"{URL}?name=train")
+    said = pages.words(answer)
+
+    assert "All 4" in said
+    assert "Waiting 2" in said
+    assert "/jobs/?name=train&amp;state=running" in pages.text(answer)
+    assert "Starting" not in said
+
+
+def test_platform_with_a_team_begins_with_its_own(full, client):
+    Membership.objects.create(user=full.dave, tenant=full.nlp, role="user")
+    client.force_login(full.dave)
+    polled = {"HX-Request": "true"}
+    own = client.get(URL, headers=polled)
+
+    assert "train-1" in pages.text(own)
+    pages.nothing_of_others(own)
+    assert "?whose=all" in pages.text(client.get(URL))
+    assert MARK in pages.text(client.get(f"{URL}?whose=all", headers=polled))
+
+
+def test_a_member_cannot_ask_for_the_jobs_of_everybody(full, client):
+    client.force_login(full.bob)
+
+    pages.nothing_of_others(client.get(f"{URL}?whose=all"))
 
 
 @pytest.mark.parametrize("who", ["alice", "bob"])
@@ -156,6 +186,17 @@ def test_queries_do_not_grow(lab, client, number):
     client.force_login(lab.bob)
     with counted("queues: jobs"):
         client.get(URL)
+    with counted("queues: jobs, poll"):
+        client.get(URL, headers={"HX-Request": "true"})
+
+
+def test_what_did_not_move_asks_only_whether_it_moved(lab, client):
+    seen.lab(lab.cluster)
+    seen.workload(lab.cluster, "train-1", position=1)
+    client.force_login(lab.bob)
+    tag = client.get(URL)["ETag"]
+    with counted("queues: jobs, unchanged"):
+        assert client.get(URL, headers={"If-None-Match": tag}).status_code == 304
 
 
 @pytest.mark.parametrize(
@@ -177,3 +218,12 @@ def test_home_without_a_role_says_whom_to_ask(lab, client):
 
     assert answer.status_code == 200
     assert "You have no role yet" in pages.text(answer)
+
+
+def test_a_quiet_cluster_does_not_look_late(full, client):
+    """Nothing moves, but the line is alive: the page must not go on with the age it was sent."""
+    client.force_login(full.bob)
+    stamp = pages.stamp(client, URL)
+
+    seen.Stream.objects.update(alive_at=seen.timezone.now() + seen.timedelta(seconds=11))
+    assert pages.changed(client, URL, stamp)
