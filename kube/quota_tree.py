@@ -221,9 +221,9 @@ class QuotaTree:
     def held_by_others(self, queue: str, line: Line) -> int:
         """Return what the jobs of the other queues under the same root hold."""
         root = self._root(queue) if self._knows(queue) else None
-        if root is None:
+        if root is None or root[0] == _QUEUE:
             return 0
         if (root, line) not in self._sums:
-            under = (root[1],) if root[0] == _QUEUE else self._queues_under(root)
-            self._sums[root, line] = sum(self.queues[name].held.get(line, 0) for name in under)
+            held = (self.queues[name].held for name in self._queues_under(root))
+            self._sums[root, line] = sum(each.get(line, 0) for each in held)
         return self._sums[root, line] - self.queues[queue].held.get(line, 0)

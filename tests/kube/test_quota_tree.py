@@ -124,7 +124,8 @@ def test_queues_of_other_trees_are_not_beside():
         [department("sub", parent="x")],
     )
     assert [each.name for each in tree.beside("a")] == ["c"]
-    assert tree.held_by_others("a", A100) == 2
+    assert [tree.held_by_others(name, A100) for name in "acabd"] == [2, 0, 2, 0, 0]
+    assert tree.held_by_others("nobody", A100) == 0
     assert tree.beside("d") == tree.beside("nobody") == []
 
 
