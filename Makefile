@@ -11,7 +11,7 @@ RUN := $(VENV)/bin/python
 BUILD := GPUPORTAL_BUILD=1
 PACKAGES := portal tenants queues costs kube cluster tests .ci manage.py
 
-.PHONY: help setup demo demo-reset screenshots test bench bench-live lint format lock openapi messages clean manage
+.PHONY: help setup demo demo-reset screenshots test bench bench-live bench-scale lint format lock openapi messages clean manage
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,6 +33,9 @@ test: setup ## Run every check and every test (ARGS="tests/kube -k name" for som
 
 bench: setup ## Measure, and compare with the numbers that were promised
 	@$(RUN) -m pytest -m bench tests/bench $(ARGS)
+
+bench-scale: setup ## Measure an observer with 50,000 workloads of a real API server (half an hour)
+	@$(RUN) -m pytest -m scale tests/bench/scale -n0 $(ARGS)
 
 bench-live: setup ## Measure how fast news reaches open pages, and what a stream costs
 	@$(RUN) -m tests.bench.live $(ARGS)

@@ -16,7 +16,7 @@ from kube.lenient import items, text
 from kube.manager_facts import Manager
 from kube.queue_settings import QueueSettings
 from kube.wire import Change
-from queues.models import ObservedObject, Stream, Workload
+from queues.models import Link, ObservedObject, Stream, Workload
 from queues.services import observed_rows as rows
 from queues.services.happened import Happened
 from queues.services.known import Known, Named
@@ -54,19 +54,15 @@ class Heard:
 class Memory:
     """The objects of one cluster as last heard; ``dirty`` parts wait for the next window."""
 
-    def __init__(
-        self, cluster: Cluster, settings: QueueSettings, manager: Manager | None = None
-    ) -> None:
+    def __init__(self, cluster: Cluster, settings: QueueSettings) -> None:
         """Know nothing."""
         self.cluster = cluster
         self.known, self.records = Known(), Records()
         self.pods, self.happened = WorkloadPods(), Happened()
-        self.strays = Strays(
-            known=self.known, records=self.records, happened=self.happened, manager=manager
-        )
+        self.strays = Strays(known=self.known, records=self.records, happened=self.happened)
         self.around = Surroundings(
             known=self.known, records=self.records, pods=self.pods, happened=self.happened,
-            settings=settings, manager=manager,
+            settings=settings,
         )  # fmt: skip
         self.epochs: dict[str, int] = {}
         self.listing: set[str] = set()
@@ -88,8 +84,18 @@ class Memory:
             "Event": self._take_event,
         }
 
+    def look_at_manager(self) -> None:
+        """Take how the cluster's Kueue is set up, as the last look at it has seen."""
+        link = Link.objects.filter(cluster=self.cluster).only("capabilities").first()
+        seen = link.capabilities if link else {}
+        self.around.manager = self.strays.manager = Manager.read(
+            version=str(seen.get("kueue_version") or ""),
+            configuration=str(seen.get("configuration") or ""),
+        )
+
     def load(self) -> None:
         """Read what the database holds, so that equal rows are not written again."""
+        self.look_at_manager()
         here = {"cluster": self.cluster}
         objects = ObservedObject.objects.filter(**here)
         self.objects = rows.digests(objects, "kind", "namespace", "name")

@@ -162,6 +162,7 @@ class Observer:
             self.announcer.alive(whole=not self._lost)
         if self._due("clean", CLEAN_EVERY):
             happened.forget_old(self.cluster, timezone.now())
+            self.memory.look_at_manager()
 
     def _due(self, what: str, every: float) -> bool:
         now = time.monotonic()

@@ -40,12 +40,10 @@ class JobRecord(msgspec.Struct, gc=False):
 class Strays:
     """All jobs by uid, and those among them that may have no Workload."""
 
-    def __init__(
-        self, *, known: Known, records: Records, happened: Happened, manager: Manager | None
-    ) -> None:
+    def __init__(self, *, known: Known, records: Records, happened: Happened) -> None:
         """Take what tells whether and why a job has no Workload."""
         self.known, self.records, self.happened = known, records, happened
-        self.manager = manager
+        self.manager: Manager | None = None
         self.by_uid: dict[str, JobRecord] = {}
         self.open: set[str] = set()
         self.gone: set[str] = set()
@@ -159,9 +157,9 @@ class Strays:
         entry = self.known.entry(facts.namespace, facts.label(QUEUE_LABEL))
         values = {
             "namespace": facts.namespace,
-            "name": facts.name,
+            "name": text(job, "metadata", "name"),
             "job_kind": record.kind,
-            "job_name": facts.name,
+            "job_name": text(job, "metadata", "name"),
             "entry": facts.label(QUEUE_LABEL),
             "queue": entry.queue if entry else "",
             "priority_class": facts.label(PRIORITY_LABEL),

@@ -35,12 +35,12 @@ class Surroundings:
         pods: WorkloadPods,
         happened: Happened,
         settings: QueueSettings,
-        manager: Manager | None,
     ) -> None:
         """Take what is filled elsewhere."""
         self.known, self.records = known, records
         self.pods, self.happened = pods, happened
-        self.settings, self.manager = settings, manager
+        self.settings = settings
+        self.manager: Manager | None = None
         self._now: datetime | None = None
         self._lines: dict[str, Line | None] = {}
         self._limit_ranges: dict[str, list[Object]] = {}

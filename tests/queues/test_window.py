@@ -167,7 +167,7 @@ def test_a_kind_that_is_no_longer_served_leaves_no_rows(side, lab):
     )
 )
 @settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 def test_after_a_list_the_rows_are_what_the_cluster_holds(side_made, steps):
     """Whatever came before: changes, lists that broke off, another observer."""

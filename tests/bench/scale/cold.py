@@ -1,0 +1,91 @@
+"""One observer in a process of its own: from nothing until its workloads are committed.
+
+Prints one line of JSON. Arguments: the kubeconfig, the slug of the cluster.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import resource
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+
+def main(kubeconfig: str, slug: str) -> None:
+    import django
+
+    django.setup()
+    from django.db import connection
+
+    from kube.client import ClusterClient
+    from kube.credentials import read_kubeconfig
+    from queues.services.observer import Observer
+    from tenants.models import Cluster
+
+    cluster = Cluster.objects.get(slug=slug)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_backend_pid()")
+        backend = int(cursor.fetchone()[0])
+    gc.collect()
+    before = peak()
+    with ClusterClient(read_kubeconfig(Path(kubeconfig).read_text())) as client:
+        observer = Observer(cluster, client, lease=lambda: True)
+        watched = Watched(observer)
+        began, used, theirs = time.monotonic(), time.process_time(), cpu(backend)
+        observer.run()
+        found = {
+            "seconds": watched.ended - began,
+            "cpu": time.process_time() - used,
+            "database_cpu": cpu(backend) - theirs,
+            "rows": watched.rows,
+            "workloads": len(observer.memory.records),
+            "windows": watched.windows,
+            "longest_window": watched.longest,
+            "peak_mb": peak(),
+            "before_mb": before,
+        }
+    sys.stdout.write(json.dumps(found) + "\n")
+    sys.stdout.flush()
+    # Followers may sit in a read for a minute; nobody waits for them.
+    os._exit(0)
+
+
+class Watched:
+    """Counts what an observer writes, and stops it when its workloads are there."""
+
+    def __init__(self, observer: Any) -> None:
+        self.observer = observer
+        self.write = observer.window.write
+        self.rows = self.windows = 0
+        self.ended = self.longest = 0.0
+        observer.window.write = self.written
+
+    def written(self, **more: Any) -> Any:
+        last = "Workload" in self.observer.memory.ended
+        began = time.monotonic()
+        done = self.write(**more)
+        self.rows += done.rows
+        self.windows += done.rows > 0
+        self.longest = max(self.longest, time.monotonic() - began)
+        if last:
+            self.ended = time.monotonic()
+            self.observer.stop.set()
+        return done
+
+
+def peak() -> float:
+    """Return the largest resident memory so far, in MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def cpu(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2])
