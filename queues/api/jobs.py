@@ -41,6 +41,7 @@ class Jobs(ReadView):
         request._request.visible_tenants = sight.tenants  # type: ignore[attr-defined]
         rows = filtered(JobQuery, sight.jobs, request)
         page = window(select.ranked(rows), wanted)
+        look((job.cluster_id, job.queue) for job in page.rows if job.state == "waiting")
         facts = {
             **ages_of((job.cluster for job in page.rows), JOBS),
             "items": reading.shown(sight, page.rows),

@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from portal.web.api import ReadView
-from portal.web.cursors import Asked, Window, asked, window
+from portal.web.cursors import Asked, asked, window
 from queues.access import Sight, sight
 from queues.api import describe
 from queues.api import queue_shapes as shapes
@@ -94,10 +94,11 @@ def _queue(request: Request, cluster: str, name: str) -> tuple[Queue, pulse.Puls
 def _line(request: Request, row: Queue, wanted: Asked) -> dict[str, Any]:
     line = select.waiting(row.cluster_id, row.name)
     page = window(line, _moved(line, wanted))
+    whole, before = select.whole_and_before(line, page.rows[0] if page.rows else None)
+    own = _own(sight(request.user), page.rows)
     return {
-        "cluster": row.cluster.slug, "queue": row.name, "strategy": row.strategy,
-        "waiting": select.summed(line), "items": _places(sight(request.user), line, page),
-        "next": next_page(request, page.after),
+        "cluster": row.cluster.slug, "queue": row.name, "strategy": row.strategy, "waiting": whole,
+        "items": select.folded(page.rows, own, before), "next": next_page(request, page.after),
     }  # fmt: skip
 
 
@@ -106,8 +107,9 @@ def _moved(line: QuerySet[Workload], wanted: Asked) -> Asked:
     return replace(wanted, place=select.moved(line, wanted.place)) if wanted.place else wanted
 
 
-def _places(seen: Sight, line: QuerySet[Workload], page: Window[Workload]) -> list[select.Place]:
-    keys = [job.pk for job in page.rows]
-    own = set(keys if seen.sees_all else seen.jobs.filter(pk__in=keys).values_list("pk", flat=True))
-    start = select.summed(select.before(line, page.rows[0])) if keys else select.Ahead()
-    return select.folded(page.rows, own, start)
+def _own(seen: Sight, jobs: list[Workload]) -> set[int]:
+    """Give the keys of the jobs that the viewer may read by name."""
+    keys = [job.pk for job in jobs]
+    return set(
+        keys if seen.sees_all else seen.jobs.filter(pk__in=keys).values_list("pk", flat=True)
+    )

@@ -17,7 +17,7 @@ from queues.models import Workload
 WAITING: Final = "waiting"
 #: Sorts behind every place that is known.
 LAST: Final = 2**31 - 1
-ORDER: Final = ("place", "-priority", "created_at")
+ORDER: Final = ("place",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ def moved(rows: QuerySet[Workload], place: list[Any]) -> list[Any]:
 
 def place_of(job: Workload) -> list[Any]:
     """Give the key of a row of ``waiting`` in the order of the line."""
-    return [job.place, job.priority, job.created_at, job.pk]  # type: ignore[attr-defined]
+    return [job.place, job.pk]  # type: ignore[attr-defined]
 
 
 def ahead_of(job: Workload) -> Ahead | None:
@@ -96,19 +96,24 @@ def _ahead(groups: Iterable[OfPriority]) -> Ahead:
     return Ahead(sum(each.jobs for each in kept), sum(each.devices for each in kept), kept)
 
 
-def before(rows: QuerySet[Workload], first: Workload) -> QuerySet[Workload]:
-    """Give the jobs in front of one row of ``waiting``."""
-    place: int = first.place  # type: ignore[attr-defined]
-    same = Q(place=place)
-    above = same & Q(priority__gt=first.priority)
-    level = same & Q(priority=first.priority)
-    older = level & Q(created_at__lt=first.created_at)
-    return rows.filter(
-        Q(place__lt=place)
-        | above
-        | older
-        | (level & Q(created_at=first.created_at, pk__lt=first.pk))
-    )
+def whole_and_before(rows: QuerySet[Workload], first: Workload | None) -> tuple[Ahead, Ahead]:
+    """Sum the whole line, and what stands in front of one of its rows; one query."""
+    place, key = place_of(first) if first else (0, 0)
+    front = Q(place__lt=place) | Q(place=place, pk__lt=key)
+    groups = (
+        rows.order_by("-priority", "priority_class")
+        .values_list("priority_class", "priority")
+        .annotate(
+            jobs=Count("pk"), sum=Sum("devices"),
+            front=Count("pk", filter=front), front_sum=Sum("devices", filter=front),
+        )
+    )  # fmt: skip
+    whole, before = [], []
+    for name, value, jobs, devices, front_jobs, front_devices in groups:
+        whole.append(OfPriority(name, value, jobs, int(devices)))
+        if front_jobs:
+            before.append(OfPriority(name, value, front_jobs, int(front_devices)))
+    return _ahead(whole), _ahead(before)
 
 
 def folded(jobs: Iterable[Workload], own: Collection[int], start: Ahead) -> list[Place]:

@@ -7,6 +7,7 @@ from django.test import Client
 from django.utils import timezone
 
 from queues.models import Stream, Workload
+from queues.services import looked
 from tenants.models import Entry, Membership, Queue, Request, Tenant
 from tests.cast import GIB, MARK
 from tests.query_counts import counted
@@ -572,3 +573,20 @@ def test_tag_of_somebody_else_is_not_repeated(bob, tag):
 
     assert answer.status_code == 200
     assert answer["ETag"] != tag
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "jobs/",
+        "jobs/lab/nlp/train-1/",
+        "jobs/lab/nlp/train-1/why/",
+        "queues/lab/nlp-train/positions/",
+    ],
+)
+def test_a_look_at_a_place_has_it_checked(full, bob, url):
+    assert looked.looked_at(full.cluster.pk) == set()
+
+    bob.get(f"/api/v1/{url}")
+
+    assert looked.looked_at(full.cluster.pk) == {"nlp-train"}
