@@ -50,6 +50,7 @@
   };
 
   const after = (event) => {
+    ages(event.detail.xhr);
     const part = event.detail.elt;
     const its = known.get(part);
     if (!its?.busy) return;
@@ -133,12 +134,22 @@
     for (const part of parts()) {
       if (words(part.dataset.live).some((topic) => topic in told)) plan(part);
     }
+    wind(told);
+  };
+
+  const wind = (told) => {
     for (const clock of clocks()) {
       const times = words(clock.dataset.alive).map((name) => told[`alive:${name}`]);
       const at = clock.querySelector("time[datetime]");
       // The generation of a sign of life is its time.
       if (at && times.length && times.every(Boolean)) at.dateTime = new Date(Math.min(...times)).toISOString();
     }
+  };
+
+  // An answer tells the times as well: without a stream, and when it says that nothing has moved.
+  const ages = (xhr) => {
+    const pairs = words(xhr?.getResponseHeader("X-Alive")).map((pair) => pair.split("="));
+    if (pairs.length) wind(Object.fromEntries(pairs.map(([name, at]) => [`alive:${name}`, Number(at)])));
   };
 
   const watch = () => {

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -51,15 +52,30 @@ def page_if_moved(
     partial: str | None = None,
     *,
     moved: object,
+    alive: Mapping[str, datetime] | None = None,
 ) -> HttpResponse:
     """Render a page like `page`, but ask for its context only when something may have moved.
 
     `moved` is cheap to know and differs whenever the page could look different; `draw` gives
     the context and the facts that it shows. A browser that shows this `moved` gets 304 or 204
-    without a call of `draw`, one that shows equal facts gets it after the call.
+    without a call of `draw`, one that shows equal facts gets it after the call. `alive` are the
+    newest times of data by name: an open page counts on from them though it is not sent again.
     """
     part = partial if wants_partial(request) else None
-    first = stamp_of(request, template, part, moved)
+    response = _if_moved(request, template, draw, part, stamp_of(request, template, part, moved))
+    if alive:
+        times = (f"{name}={at.timestamp() * 1000:.0f}" for name, at in sorted(alive.items()))
+        response["X-Alive"] = " ".join(times)
+    return response
+
+
+def _if_moved(
+    request: HttpRequest,
+    template: str,
+    draw: Callable[[], tuple[Mapping[str, Any], object]],
+    part: str | None,
+    first: str,
+) -> HttpResponse:
     for shown, code in shown_by(request):
         if shown.startswith(first):
             return _stamped(request, HttpResponse(status=code), shown)

@@ -31,6 +31,8 @@ GROUPS_SHOWN: Final = 200
 ASTRAY: Final = Q(stage="routing") | Q(code=OUTSIDE)
 WRONG: Final = ASTRAY & Q(code__in=CODES)
 KEY: Final = ("cluster_id", "namespace", "entry", "queue", "priority_class", "code")
+#: Mistakes that another name of an entry mends.
+BY_NAME: Final = frozenset({"entry_missing", "entry_terminating", "no_queue_label"})
 NAMED: Final = frozenset({"priority_class_missing", "priority_class_breaks_kueue"})
 
 
@@ -136,8 +138,9 @@ def _entries(spaces: set[Space]) -> tuple[dict[Space, set[str]], dict[Space, lis
 
 def _meant(code: str, entry: str, names: tuple[str, ...]) -> str:
     """Guess the entry that was meant; with one entry there is nothing to guess."""
-    if code not in ("entry_missing", "no_queue_label"):
+    if code not in BY_NAME:
         return ""
+    names = tuple(name for name in names if name != entry)
     if len(names) == 1:
         return names[0]
     return next(iter(difflib.get_close_matches(entry, names, n=1, cutoff=0.6)), "")

@@ -18,7 +18,7 @@ from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
 from queues.models import Apply, Credential, Generation, Link, Stream
-from queues.selectors.freshness import QUEUES, STEP, Freshness, of_streams
+from queues.selectors.freshness import INTERVAL, QUEUES, STEP, Freshness, of_streams
 from tenants.models import Cluster, Entry, Queue, Revision, Tenant
 
 #: The kinds of objects from which meters are worked out.
@@ -33,10 +33,11 @@ QUEUE, NAMESPACE, OBJECTS = (
 
 @dataclass(frozen=True, slots=True)
 class Pulse:
-    """``moved`` differs whenever something moved; ``ages`` is by cluster."""
+    """``moved`` differs whenever something moved; ``ages`` is by cluster, ``names`` their slugs."""
 
     moved: tuple[object, ...] = ()
     ages: dict[int, Freshness] = field(default_factory=dict)
+    names: dict[int, str] = field(default_factory=dict)
 
     def stamp(self, *more: object) -> tuple[object, ...]:
         """Give what tells whether a page is still good.
@@ -49,6 +50,29 @@ class Pulse:
             for pk, age in sorted(self.ages.items())
         ]
         return (self.moved, ages, *more)
+
+    def quiet_stamp(self, *more: object) -> tuple[object, ...]:
+        """Give the stamp of a page whose every answer tells how fresh the data is."""
+        return (self.moved, self.looks, *more)
+
+    @property
+    def looks(self) -> tuple[object, ...]:
+        """Give how old the data looks: the same as long as it is fresh, however old in seconds."""
+        return tuple((pk, _look(age)) for pk, age in sorted(self.ages.items()))
+
+    @property
+    def alive(self) -> dict[str, datetime]:
+        """Give the last sign of life of each cluster, where there was one."""
+        known = {self.names.get(pk, ""): age.at for pk, age in self.ages.items()}
+        return {name: at for name, at in known.items() if name and at is not None}
+
+
+def _look(age: Freshness) -> tuple[object, ...]:
+    """What is late looks older with every minute; what is lost, since when."""
+    if age.at is None or age.lost_since is not None:
+        return (age.lost_since, age.never)
+    late = timezone.now() - age.at
+    return (late // LATE_STEP if late > 2 * INTERVAL else None,)
 
 
 def of_queue(rows: QuerySet[Queue]) -> QuerySet[Queue]:
@@ -141,7 +165,8 @@ def joined(rows: Iterable[Any]) -> Pulse:
     """Take the pulse of several rows as one."""
     found = [(row.pk, read(row)) for row in rows]
     ages = {cluster: age for _, each in found for cluster, age in each.ages.items()}
-    return Pulse(tuple((pk, each.moved) for pk, each in found), ages)
+    names = {cluster: name for _, each in found for cluster, name in each.names.items()}
+    return Pulse(tuple((pk, each.moved) for pk, each in found), ages, names)
 
 
 def _time(text: str | None) -> Any:

@@ -120,10 +120,10 @@ def joined(rows: Iterable[Queue], found: Mapping[int, Tree]) -> list[QueueNow]:
 
 
 def numbers(jobs: QuerySet[Workload]) -> dict[str, int]:
-    """Count a viewer's jobs by state, and under ``astray`` those that can reach no queue."""
+    """Count a viewer's jobs by state; ``astray`` are those that can reach no queue, apart."""
     rows = jobs.order_by().select_related(None).values_list("state")
     counts = rows.annotate(jobs=Count("pk"), astray=Count("pk", filter=misrouted.WRONG))
-    found = {state: jobs for state, jobs, _astray in counts}
+    found = {state: jobs - astray for state, jobs, astray in counts}
     return found | {"astray": sum(astray for _state, _jobs, astray in counts)}
 
 

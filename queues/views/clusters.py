@@ -50,8 +50,9 @@ def cluster(request: HttpRequest, slug: str) -> HttpResponse:
     rows = pulse.of_cluster(access.clusters(request.user))
     row = access.fetch(request.user, rows, "cluster.see", slug=slug)
     draw = partial(_draw, request, row)
-    moved = pulse.read(row).stamp(row.writing, row.display_name, access.rights(request.user))
-    return page_if_moved(request, "queues/cluster.html", draw, "now", moved=moved)
+    beat = pulse.read(row)
+    moved = beat.quiet_stamp(row.writing, row.display_name, access.rights(request.user))
+    return page_if_moved(request, "queues/cluster.html", draw, "now", moved=moved, alive=beat.alive)
 
 
 def _draw(request: HttpRequest, row: Cluster) -> tuple[dict[str, Any], object]:

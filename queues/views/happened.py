@@ -50,6 +50,7 @@ class Told:
 
     when: datetime
     state: str
+    word: str
     text: SafeString
     note: str = ""
     url: str = ""
@@ -78,7 +79,8 @@ def _evicted(row: Eviction, seen: Readable) -> Told:
         _("{who} lost its place ({size}) {why}"),
         who=who, size=gpus(row.devices), why=CAUSES.get(row.cause, ""),
     )  # fmt: skip
-    return Told(row.at, "preempted", text, _lost(row))
+    word = _("Preempted") if row.cause.startswith("preempted") else _("Evicted")
+    return Told(row.at, "preempted", word, text, _lost(row))
 
 
 def _lost(row: Eviction) -> str:
@@ -87,8 +89,8 @@ def _lost(row: Eviction) -> str:
         return ""
     hours = {"n": plain(row.lost_seconds / 3600, 1)}
     if row.checkpoint_at is not None:
-        return _("%(n)s GPU-hours since its last checkpoint are lost") % hours
-    return _("%(n)s GPU-hours since its start may be lost: no checkpoint is known") % hours
+        return _("lost since its last checkpoint: %(n)s GPU h") % hours
+    return _("lost since its start, as no checkpoint is known: %(n)s GPU h") % hours
 
 
 # --- what was written -----------------------------------------------------------------------------
@@ -102,14 +104,14 @@ def _written(row: ObjectResult, queue: Queue, sight: Sight) -> Told:
     if row.state != ObjectResult.State.APPLIED:
         said = _("Revision {number} was not written here: {state}")
         text = format_html(said, number=number, state=row.get_state_display())
-        return Told(row.at or request.updated_at, "failed", text, url=url)
+        return Told(row.at or request.updated_at, "failed", _("Not written"), text, url=url)
     what = ", ".join(_changes(row.object.changes))
     said = (
         _("Revision {number} was written: {what}") if what else _("Revision {number} was written")
     )
     text = format_html(said, number=number, what=what)
     note = _("asked for by %(person)s") % {"person": request.author} if own else ""
-    return Told(row.at or request.updated_at, "applied", text, note, url)
+    return Told(row.at or request.updated_at, "applied", _("Written"), text, note, url)
 
 
 def _changes(rows: Iterable[Mapping[str, Any]]) -> list[str]:

@@ -22,7 +22,7 @@ from queues.selectors import misrouted as select
 from queues.selectors import pulse
 from queues.selectors.freshness import JOBS
 from queues.selectors.jobs import of_tenants
-from queues.views.answers import generation, oldest
+from queues.views.answers import oldest
 from tenants import access
 from tenants.models import Cluster, Tenant
 
@@ -96,6 +96,11 @@ class Shown:
     wrong: SafeString
     help: str | Promise
 
+    @property
+    def lists_entries(self) -> bool:
+        """Say whether it helps to know the entries of the namespace."""
+        return self.group.code in select.BY_NAME
+
 
 def shown(group: select.Group) -> Shown:
     """Put a group into words; names are escaped and bold."""
@@ -115,8 +120,9 @@ def misrouted(request: HttpRequest) -> HttpResponse:
     tenant = _asked(request.GET.get("tenant", ""), sight)
     beats = _beats(access.clusters(request.user))
     draw = partial(_draw, request, sight, tenant, beats)
-    moved = ([beat.stamp() for beat in beats], access.rights(request.user))
-    return page_if_moved(request, "queues/misrouted.html", draw, "list", moved=moved)
+    moved = ([beat.quiet_stamp() for beat in beats], access.rights(request.user))
+    alive = {slug: at for beat in beats for slug, at in beat.alive.items()}
+    return page_if_moved(request, "queues/misrouted.html", draw, "list", moved=moved, alive=alive)
 
 
 def _asked(slug: str, sight: own.Sight) -> Tenant | None:
@@ -138,5 +144,6 @@ def _draw(
     context: dict[str, Any] = {
         "found": found, "groups": [shown(each) for each in found.groups],
         "tenant": tenant, "all": sight.sees_all, "ages": ages,
+        "alive": " ".join(slug for beat in beats for slug in beat.alive),
     }  # fmt: skip
-    return context, generation(found, ages=ages)
+    return context, (found, [beat.looks for beat in beats])

@@ -19,7 +19,7 @@ from queues.selectors.queues import readable, standing, with_readable
 from queues.selectors.tenants import QueueNow, queues_now
 from queues.services.looked import look
 from queues.views import happened, meters
-from queues.views.answers import generation, oldest
+from queues.views.answers import oldest
 from tenants import access
 from tenants.models import Queue
 
@@ -35,8 +35,8 @@ def queue(request: HttpRequest, cluster: str, name: str) -> HttpResponse:
     look([(row.cluster_id, row.name)])
     beat = pulse.read(row)
     draw = partial(_draw, request, row, beat)
-    moved = beat.stamp(access.rights(request.user))
-    return page_if_moved(request, "queues/queue.html", draw, "now", moved=moved)
+    moved = beat.quiet_stamp(access.rights(request.user))
+    return page_if_moved(request, "queues/queue.html", draw, "now", moved=moved, alive=beat.alive)
 
 
 def _draw(request: HttpRequest, row: Queue, beat: pulse.Pulse) -> tuple[dict[str, Any], object]:
@@ -47,11 +47,11 @@ def _draw(request: HttpRequest, row: Queue, beat: pulse.Pulse) -> tuple[dict[str
     parts = _happened if request.GET.get("show") == EVENTS else _jobs
     context, facts = parts(request, now, sight)
     context |= {
-        "queue": now.queue, "shown": shown, "ages": oldest(beat.ages),
+        "queue": now.queue, "shown": shown, "ages": oldest(beat.ages), "alive": " ".join(beat.alive),
         "may_ask": access.can(request.user, "request.create", row.tenant),
         "crumbs": [{"label": str(row.tenant), "url": reverse("tenant", args=[row.tenant.slug])}],
     }  # fmt: skip
-    return context, generation(shown.stamp, facts, ages=oldest(beat.ages))
+    return context, (shown.stamp, facts, beat.looks)
 
 
 def _jobs(request: HttpRequest, now: QueueNow, sight: own.Sight) -> tuple[dict[str, Any], object]:

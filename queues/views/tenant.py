@@ -15,10 +15,11 @@ from queues import sentences
 from queues.reading.within import viewer_within
 from queues.selectors import jobs as select
 from queues.selectors import pulse
+from queues.selectors.misrouted import WRONG
 from queues.selectors.requests import opened, with_open
 from queues.selectors.tenants import QueueNow, numbers, tenant_queues
 from queues.views import meters
-from queues.views.answers import generation, oldest
+from queues.views.answers import oldest
 from tenants import access
 from tenants.models import Tenant
 
@@ -33,32 +34,29 @@ def tenant(request: HttpRequest, slug: str) -> HttpResponse:
     row = access.fetch(request.user, rows, "tenant.see", slug=slug)
     beat = pulse.read(row)
     draw = partial(_draw, request, row, beat)
-    moved = beat.stamp(access.rights(request.user), opened(row))
-    return page_if_moved(request, "queues/tenant.html", draw, "now", moved=moved)
+    moved = beat.quiet_stamp(access.rights(request.user), opened(row))
+    return page_if_moved(request, "queues/tenant.html", draw, "now", moved=moved, alive=beat.alive)
 
 
 def _draw(request: HttpRequest, row: Tenant, beat: pulse.Pulse) -> tuple[dict[str, Any], object]:
     queues = tenant_queues(row)
     shown = [meters.shown(each, beat.ages) for each in queues]
     context: dict[str, Any] = {
-        "tenant": row, "queues": shown, "requests": opened(row), "ages": oldest(beat.ages),
+        "tenant": row, "queues": shown, "requests": opened(row), "ages": oldest(beat.ages), "alive": " ".join(beat.alive),
         "sees_jobs": access.can(request.user, "tenant.jobs", row),
         "sees_people": access.can(request.user, "tenant.people", row),
         "may_ask": access.can(request.user, "request.create", row),
     }  # fmt: skip
     facts = _jobs(request, row, queues) if context["sees_jobs"] else {"jobs": [], "numbers": {}}
     context |= facts
-    stamp = generation(
-        [each.stamp for each in shown], [job.stamp for job in facts["jobs"]], facts["numbers"],
-        context["requests"], ages=oldest(beat.ages),
-    )  # fmt: skip
-    return context, stamp
+    stamps = [each.stamp for each in [*shown, *facts["jobs"]]]
+    return context, (stamps, facts["numbers"], context["requests"], beat.looks)
 
 
 def _jobs(request: HttpRequest, row: Tenant, queues: list[QueueNow]) -> dict[str, Any]:
     """Give the first waiting jobs in the words of the viewer, and the numbers of all jobs."""
     jobs = select.of_tenants(Tenant.objects.filter(pk=row.pk))
-    waiting = list(select.waiting(jobs)[:WAITING_SHOWN])
+    waiting = list(select.waiting(jobs).exclude(WRONG)[:WAITING_SHOWN])
     viewer = viewer_within(own.sight(request.user), waiting, queues)
     owners = {(each.queue.cluster_id, each.queue.name): each.queue for each in queues}
     return {

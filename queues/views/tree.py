@@ -145,7 +145,16 @@ def flows(now: ClusterNow, tree: Tree, named: Iterable[str] | None) -> list[Flow
     labels = {each.name: each.label for each in now.departments}
     keys = [(each.pool.flavor, each.pool.resource) for each in now.pools]
     known = None if named is None else frozenset(named)
-    return [_flow(pool, labels) for pool in lending.pools(tree, keys, known)]
+    rows = sorted(lending.pools(tree, keys, known), key=lambda each: _order(each, tree))
+    return [_flow(pool, labels) for pool in rows]
+
+
+def _order(pool: lending.Pool, tree: Tree) -> tuple[Key, int, str]:
+    """Sort by flavor, then from the top of the tree down."""
+    depth, node = 0, tree.departments[pool.department]
+    while node.parent in tree.departments:
+        depth, node = depth + 1, tree.departments[node.parent]
+    return (pool.key, depth, pool.department)
 
 
 def _flow(pool: lending.Pool, labels: Mapping[str, str]) -> Flow:

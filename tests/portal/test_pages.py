@@ -1,5 +1,7 @@
 """page(): the whole page or the named part, and nothing when nothing has changed."""
 
+from datetime import UTC, datetime
+
 import pytest
 from django.contrib.auth.models import AnonymousUser
 from django.http import QueryDict
@@ -137,8 +139,8 @@ class Drawing:
         return {"n": self.n}, self.n
 
 
-def show_if(made, drawing, moved):
-    return page_if_moved(made, "probe.html", drawing, "rows", moved=moved)
+def show_if(made, drawing, moved, **more):
+    return page_if_moved(made, "probe.html", drawing, "rows", moved=moved, **more)
 
 
 def test_nothing_is_made_while_nothing_moves():
@@ -184,3 +186,13 @@ def test_what_looks_different_is_sent():
 @pytest.mark.parametrize("tag", ["*", 'W/""', "nonsense", 'W/"' + "0" * 20 + '"'])
 def test_a_tag_that_is_not_ours_gets_the_page(tag):
     assert show_if(request(if_none_match=tag), Drawing(), moved=7).status_code == 200
+
+
+def test_every_answer_tells_how_fresh_the_data_is():
+    times = {"lab": datetime(2026, 1, 1, tzinfo=UTC), "edge": datetime(2026, 1, 2, tzinfo=UTC)}
+    first = show_if(request(), Drawing(), moved=7, alive=times)
+    again = show_if(request(if_none_match=first["ETag"]), Drawing(), moved=7, alive=times)
+
+    assert (first.status_code, again.status_code) == (200, 304)
+    assert first["X-Alive"] == again["X-Alive"] == "edge=1767312000000 lab=1767225600000"
+    assert "X-Alive" not in show_if(request(), Drawing(), moved=7, alive={})

@@ -198,7 +198,7 @@ def test_who_lost_a_place_and_why(full, client):
     assert (
         "train-7 lost its place (8 GPUs) because another queue took back what it had lent" in said
     )
-    assert "2 GPU-hours since its last checkpoint are lost" in said
+    assert "lost since its last checkpoint: 2 GPU h" in said
     assert "A job that is not shown to you by name lost its place" in said
     assert "elsewhere" not in said
     pages.nothing_of_others(answer)
