@@ -98,14 +98,17 @@ def message_rule(facts: Facts) -> Explanation | None:
     found = tuple(
         with_numbers(facts, _corrected(facts, said, each), since) for each in read.reasons
     )
-    if not read.preempting:
+    # A text of 0.20 about room that is being made names no number: its short reason tells.
+    makes_room = bool(read.preempting) or said.reason == _MAKES_ROOM
+    if not makes_room:
         found = _with_too_large(facts, found)
     ordered = in_order(facts, found)
-    if read.preempting:
+    if makes_room:
         ordered = tuple(_while_making_room(each, read.preempting) for each in ordered)
-    return facts.waiting(*ordered, *_growth(facts), preempting=bool(read.preempting))
+    return facts.waiting(*ordered, *_growth(facts), preempting=makes_room)
 
 
+_MAKES_ROOM: Final = "WaitingForPreemptedWorkloads"
 _UNSEEN: Final = frozenset({"not_looked_at", "same_as_another"})
 _NEVER: Final = frozenset({"ExceedsMaxQuota", "NoMatchingFlavor"})
 _STAGES: Final = {
@@ -114,7 +117,7 @@ _STAGES: Final = {
     "NoMatchingFlavor": Stage.REQUEST,
     "ExceedsMaxQuota": Stage.QUOTA,
     "WaitingForQuota": Stage.QUOTA,
-    "WaitingForPreemptedWorkloads": Stage.QUOTA,
+    _MAKES_ROOM: Stage.QUOTA,
     "TopologyPlacementFailed": Stage.TOPOLOGY,
     "AdmissionGated": Stage.CHECK,
     "WaitingForPodsReady": Stage.PODS,
@@ -138,7 +141,7 @@ def _corrected(facts: Facts, said: Condition, each: Reason) -> Reason:
 
 
 def _while_making_room(each: Reason, count: int) -> Reason:
-    params = dict(each.params) | {"preempting": str(count)}
+    params = dict(each.params) | ({"preempting": str(count)} if count else {})
     return replace(each, never=False, params=params)
 
 

@@ -55,7 +55,6 @@ def _short(facts: Facts, said: Reason, since: datetime | None) -> Reason:
         if over and asked + over > missing:
             missing = asked + over
             params |= {"over": str(over), "missing": written(said.resource, missing)}
-        params |= {"fits_now": "yes"} if room[0] >= asked else {}
     bound = _bound_now(facts, line, room)
     if bound:
         params["bound"] = str(bound)

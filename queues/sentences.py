@@ -213,7 +213,7 @@ def reason(job: Workload, viewer: Viewer = Viewer()) -> SafeString:
         said = format_html("{} {}", said, _say(TEXTS["preempted"], lost))
     if job.preempting:
         number = 1 if values.get("preempting") == "1" else 2
-        said = format_html("{} {}", said, _say((MAKING_ROOM[number], MAKING_ROOM[1]), values))
+        said = format_html("{} {}", said, _say((MAKING_ROOM[number], MAKING_ROOM[0]), values))
     for name, texts in BEHIND.items():
         if values.get(name):
             said = format_html("{} {}", said, _say(texts, values))
@@ -268,7 +268,7 @@ def _values(job: Workload, given: Mapping[str, str], viewer: Viewer) -> dict[str
     values["raw"] = cleaned(job.raw, viewer)
     for name in ("missing", "capacity", "total"):
         values[name] = in_units(params.get(name, ""), resource)
-    for name in ("held_own", "held_others", "nominal", "over", "borrowed", "at_risk"):
+    for name in ("over", "borrowed", "at_risk"):
         values[name] = counted(params.get(name, ""), resource)
     values["resource"] = _resource(resource)
     for name in ("preempted_because", "why"):

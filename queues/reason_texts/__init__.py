@@ -20,6 +20,7 @@ from queues.reason_texts.waiting import ORDER, QUOTA, REQUEST, ROUTING, VARIANTS
 Texts = tuple[str | Promise, ...]
 
 MAKING_ROOM: Final = {
+    0: _("Jobs are being stopped to make room."),
     1: _("One job is being stopped to make room."),
     2: _("{preempting} jobs are being stopped to make room."),
 }
@@ -27,9 +28,6 @@ MAKING_ROOM: Final = {
 #: What is said behind the sentence when a parameter is there.
 BEHIND: Final[Mapping[str, Texts]] = {
     "over": (_("The queue holds {over} more than it may by now."),),
-    "fits_now": (
-        _("There is room for it by now; it is looked at again when something near it changes."),
-    ),
     "deadline": (_("It has time until {deadline}."),),
 }
 

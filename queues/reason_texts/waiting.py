@@ -201,23 +201,18 @@ VARIANTS: Final[Mapping[str, Texts]] = {
     ),
     "quota_short:cohort": (
         _(
-            "Needs {asked}: its queue holds {held_own} of its {nominal}, other queues of the "
-            "department hold {held_others}, and {missing} more are needed."
+            "Needs {asked}: {held} of {nominal} in its queue are held, and nothing is left to "
+            "borrow; {missing} more are needed."
         ),
-        *QUOTA["quota_short"],
-    ),
-    "quota_short:lending_limit": (
-        _(
-            "Needs {asked}: its queue holds {held_own} of its {nominal}, and {missing} more than "
-            "the others lend are needed."
-        ),
+        _("Needs {asked}: nothing is left to borrow, and {missing} more are needed."),
         *QUOTA["quota_short"],
     ),
     "quota_short:borrowing_limit": (
         _(
-            "Needs {asked}: its queue holds {held_own} of its {nominal} and may borrow no more; "
+            "Needs {asked}: {held} of {nominal} in its queue are held, and it may borrow no more; "
             "{missing} more are needed."
         ),
+        _("Needs {asked}: its queue may borrow no more, and {missing} more are needed."),
         *QUOTA["quota_short"],
     ),
     "quota_short:cohort_limit": (

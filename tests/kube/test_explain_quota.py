@@ -90,13 +90,6 @@ def test_where_more_is_used_than_there_is_the_text_counts_too_little():
     assert found.params["over"] == "4"
 
 
-def test_room_that_has_come_since_is_told():
-    found = explain(
-        waits(for_pod_set(short(4)), pods=[pod_set(gpus=4)]), cluster_queue=mine(8, held=0)
-    )
-    assert found.params["fits_now"] == "yes"
-
-
 @pytest.mark.parametrize(
     ("queues", "bound", "freed_by"),
     [

@@ -309,6 +309,16 @@ def test_of_a_job_passed_over_for_its_equal_the_token_is_all_that_is_known(token
     assert (found.code, found.never, found.reasons[-1].code) == (code, never, "same_as_another")
 
 
+def test_room_that_is_made_for_a_job_is_told_without_a_number_too():
+    text = (
+        "Workload has overlapping preemption targets with another workload, but will fit after "
+        "these preemptions complete"
+    )
+    made = explain(waits(text, reason="WaitingForPreemptedWorkloads"))
+    assert (made.preempting, made.never, "preempting" in made.params) == (True, False, False)
+    assert not explain(waits(text, reason="WaitingForQuota")).preempting
+
+
 def test_for_topology_the_text_counts_and_not_the_token():
     text = for_pod_set('topology "t" allows to fit only 1 out of 2 pod(s)')
     for token in ("WaitingForQuota", "NoMatchingFlavor", "TopologyPlacementFailed", "Pending"):
