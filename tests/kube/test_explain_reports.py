@@ -1,6 +1,14 @@
 """Reports of people who run queues: the smallest input of each, and the right answer."""
 
+import json
+from datetime import UTC, datetime
+
+import pytest
+
+from kube import errors, visibility
+from kube.classify import classify
 from kube.explain import explain
+from kube.queue_order import Ticket, places
 from kube.quota_tree import QuotaTree
 from tests.kube.waiting import (
     GPU,
@@ -84,12 +92,60 @@ def test_a_job_that_writes_only_limits_asks_for_its_limits():
     assert (raced.code, raced.first.oscillating, raced.never) == ("lost_the_race", True, False)
 
 
-def test_reasons_do_not_need_the_list_of_positions():
-    """That list may not be served, or not know the queue: neither is an error of the job."""
+class Server:
+    """Answers the one call that the list of positions needs, from a queue of that many jobs."""
+
+    def __init__(self, jobs=0, refusal=None):
+        self.jobs, self.refusal, self.asked = jobs, refusal, []
+
+    def raw(self, path, query=()):
+        wanted = {key: int(value) for key, value in query}
+        self.asked.append(wanted)
+        if self.refusal is not None:
+            raise self.refusal
+        names = range(
+            wanted["offset"], min(self.jobs, wanted["offset"] + min(wanted["limit"], 1000))
+        )
+        return {
+            "items": [
+                {"metadata": {"namespace": "n", "name": f"j{number}"}, "localQueueName": "e"}
+                for number in names
+            ]
+        }
+
+
+def test_positions_count_from_one_and_go_on_behind_the_first_thousand():
+    """The list begins at 0 and holds 1,000 at most: the job at 1203 is 1204 of 1500."""
+    server = Server(jobs=1500)
+    found = visibility.pending(server, "cq-a", limit=2000)
+    assert (len(found.items), found.complete) == (1500, True)
+    assert found.items[1203].position + 1 == 1204
+    assert [each["limit"] for each in server.asked] == [1000, 1000]
+    short = visibility.pending(server, "cq-a", limit=1000)
+    assert not short.complete
+    own = [ticket(f"u{number}") for number in range(1500)]
+    numbers = {place.uid: place.position for place in places(own)}
+    assert (numbers["u0"], numbers["u1203"]) == (1, 1204)
+
+
+def ticket(uid):
+    return Ticket(uid, ("n", "e"), 0, datetime(2026, 11, 29, tzinfo=UTC))
+
+
+def test_a_404_has_two_meanings_and_neither_is_an_error_of_the_job():
+    """The list may not be served at all, or not know the queue: reasons are told all the same."""
+    bare = classify(404, {}, b"404 page not found")
+    message = 'clusterqueue.visibility.kueue.x-k8s.io "cq-x" not found'
+    status = {"kind": "Status", "reason": "NotFound", "code": 404, "message": message}
+    named = classify(404, {}, json.dumps(status).encode())
+    with pytest.raises(errors.NotVisible) as nobody:
+        visibility.pending(Server(refusal=bare), "cq-x")
+    assert not nobody.value.retry
+    with pytest.raises(errors.NotFound):
+        visibility.pending(Server(refusal=named), "cq-x")
     job_ = waits(for_pod_set(short(4)))
-    found = explain(
-        job_, local_queue=entry(), cluster_queue=cluster_queue("q", flavors(a100=line(8)))
-    )
+    around = {"local_queue": entry(), "cluster_queue": cluster_queue("q", flavors(a100=line(8)))}
+    found = explain(job_, **around)
     assert (found.code, found.state) == ("quota_short", "waiting")
 
 
