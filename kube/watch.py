@@ -228,6 +228,9 @@ class _Follower:
 
     def _watch(self) -> Iterator[Event]:
         """Yield what one watch request brings; returns when the server ends it in order."""
+        if self.since is not None and self._went_back():
+            self.position = ""
+            return
         query = (
             ("watch", "true"),
             ("allowWatchBookmarks", "true"),
@@ -235,6 +238,17 @@ class _Follower:
         )
         for line in self._lines(query):
             yield from self._tell(line)
+
+    def _went_back(self) -> bool:
+        """Return whether the cluster is at an older version than was seen of it.
+
+        A restored backup is. A watch from a version that does not exist yet brings nothing at
+        all, and no error.
+        """
+        request = Request("GET", self.path, (("limit", "1"), *self.source.selectors))
+        _, version, _ = self.reader.page(self.client.transport.send(request).body)
+        numbers = version.isdecimal() and self.position.isdecimal()
+        return numbers and int(version) < int(self.position)
 
     def _tell(self, line: Line) -> Iterator[Event]:
         """Hand on what came; the position moves with it."""

@@ -26,6 +26,7 @@ from queues.services.announcer import Announcer
 from queues.services.following import NEEDED, Following
 from queues.services.memory import Memory
 from queues.services.positions import Positions
+from queues.services.pulse import Pulse
 from queues.services.seen import mark_seen
 from queues.services.window import Window
 from tenants.models import Cluster
@@ -52,13 +53,14 @@ class Observer:
         self.lease = lease
         self.stop = threading.Event()
         self.following = Following(client, self.stop)
+        self.pulse = Pulse(client, self.stop)
         self.positions = Positions(cluster, client)
         self.memory = Memory(cluster, self.positions.settings)
         self.window = Window(self.memory)
         self.announcer = Announcer(cluster)
         self._open: set[str] = set()
         self._lost: set[str] = set()
-        self._line_moved = False
+        self._line_moved = self._silent = False
         self._batch: list[Event] = []
         self._next: dict[str, float] = {}
 
@@ -70,6 +72,7 @@ class Observer:
         # cost of many small objects.
         gc.collect()
         gc.freeze()
+        self.pulse.start()
         while not self.stop.is_set():
             self.following.advance()
             self._turn()
@@ -157,12 +160,24 @@ class Observer:
         if self._due("seen", SEEN_EVERY):
             mark_seen(self.cluster)
         if self._due("beat", HEARTBEAT):
-            # A list that is still coming says nothing yet; its end does.
-            rows.alive(self.cluster, sorted(self._open - self.memory.listing))
-            self.announcer.alive(whole=not self._lost)
+            self._say_how_it_is()
         if self._due("clean", CLEAN_EVERY):
             happened.forget_old(self.cluster, timezone.now())
             self.memory.look_at_manager()
+
+    def _say_how_it_is(self) -> None:
+        """Write a sign of life, or that the cluster does not answer although lines are open."""
+        silent, self._silent = self._silent, not self.pulse.beats
+        if not self._silent:
+            # A list that is still coming says nothing yet; its end does.
+            rows.alive(self.cluster, sorted(self._open - self.memory.listing))
+            self.announcer.alive(whole=not self._lost)
+        elif not silent:
+            log.warning("observer_cluster_silent", error=self.pulse.error)
+            for kind in sorted(self._open):
+                rows.lost(self.cluster, kind, self.pulse.error, needed=kind in NEEDED)
+        if self._silent != silent:
+            self._line_moved = True
 
     def _due(self, what: str, every: float) -> bool:
         now = time.monotonic()

@@ -11,6 +11,7 @@ Clients use bearer tokens, so TLS can end here. The log holds no header at all.
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import re
@@ -294,6 +295,7 @@ class Handler(BaseHTTPRequestHandler):
         length = int(self.headers.get("Content-Length") or 0)
         exchange = Exchange(self, self.command, parts.path, query, self.rfile.read(length))
         action = self.proxy.rules.find(exchange)
+        self.proxy.open.add(self.connection)
         try:
             if action is not None:
                 action.run(exchange)
@@ -302,6 +304,7 @@ class Handler(BaseHTTPRequestHandler):
         except (OSError, http.client.HTTPException):
             self.close_connection = True
         finally:
+            self.proxy.open.discard(self.connection)
             self.proxy.note(exchange, action)
 
     do_GET = do_POST = do_PATCH = do_PUT = do_DELETE = handle_any  # noqa: N815
@@ -385,6 +388,7 @@ class FaultProxy:
         self._upstream_tls = ssl.create_default_context(cadata=upstream_ca)
         self.rules = Rules()
         self.log: list[Entry] = []
+        self.open: set[socket.socket] = set()
         self.closing = threading.Event()
         self.ca_pem, key = certificate(names or ("127.0.0.1", "localhost"))
         handler = type("BoundHandler", (Handler,), {"proxy": self})
@@ -403,6 +407,12 @@ class FaultProxy:
         self.closing.set()
         self._server.shutdown()
         self._server.server_close()
+
+    def cut(self) -> None:
+        """Break every connection on which something is being answered, such as watches."""
+        for connection in list(self.open):
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
 
     def upstream(self) -> http.client.HTTPSConnection:
         return http.client.HTTPSConnection(

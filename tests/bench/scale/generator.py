@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from tests.bench.scale.plane import ROOT, Plane
+from tests.plane import ROOT, Plane
 
 FORMAT = "3"
 SIZES = (1, 1, 2, 4, 8, 8, 16, 32)

@@ -20,7 +20,8 @@ from django.db import connection
 
 from queues.models import Workload
 from tenants.models import Cluster
-from tests.bench.scale import generator, plane
+from tests import plane
+from tests.bench.scale import generator
 from tests.stack import ROOT, Stack
 
 pytestmark = [pytest.mark.scale, pytest.mark.django_db(transaction=True)]
