@@ -20,6 +20,7 @@ from queues.models import Link, ObservedObject, Stream, Workload
 from queues.services import observed_rows as rows
 from queues.services.happened import Happened
 from queues.services.known import Known, Named
+from queues.services.node_use import NodeUse
 from queues.services.observed import OBJECT_KINDS, Object
 from queues.services.records import Record, Records
 from queues.services.strays import Strays
@@ -58,7 +59,7 @@ class Memory:
         """Know nothing."""
         self.cluster = cluster
         self.known, self.records = Known(), Records()
-        self.pods, self.happened = WorkloadPods(), Happened()
+        self.pods, self.use, self.happened = WorkloadPods(), NodeUse(), Happened()
         self.strays = Strays(known=self.known, records=self.records, happened=self.happened)
         self.around = Surroundings(
             known=self.known, records=self.records, pods=self.pods, happened=self.happened,
@@ -151,7 +152,9 @@ class Memory:
             first = not self.pods.complete
             for place in self.pods.end():
                 self._read_place_again(place)
+            self._use_moved(self.use.keep(self.pods.by_uid))
             if first:
+                self._use_moved(name for _, name in self.known.objects["Node"])
                 self.again.update((uid, None) for uid, each in self.held())
             self.strays.end(kind)
         elif kind.name in _JOBS:
@@ -241,7 +244,13 @@ class Memory:
     def _take_pod(self, kind: Kind, change: str, item: Object) -> None:
         if change == "DELETED" or is_followed(item):
             self._read_place_again(self.pods.take(change, item))
+            self._use_moved(self.use.take(change, item))
         self.strays.take(kind, change, item)
+
+    def _use_moved(self, nodes: Iterable[str]) -> None:
+        """Have the nodes written again on which another number of devices is taken."""
+        known = self.known.objects["Node"]
+        self.known.dirty.update(("Node", "", node) for node in nodes if ("", node) in known)
 
     def _take_event(self, kind: Kind, change: str, item: Object) -> None:
         if change == "DELETED":

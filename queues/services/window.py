@@ -120,10 +120,17 @@ class Window:
         for name in known.dirty:
             item = known.objects[name[0]][name[1:]]
             sync = self.wanted.in_sync(*name, item)
-            values = encoded((item["metadata"]["uid"], body_of(name[0], item), sync))
+            values = encoded((item["metadata"]["uid"], self._body(name, item), sync))
             number = digest(values)
             if self.memory.objects.get(name) != number:
                 yield name, (number, [values[0], version_of(item)[:32], *values[1:]])
+
+    def _body(self, name: Named, item: Object) -> Object:
+        """Return what is kept of an object; of a node also what its pods take, once that is known."""
+        body = body_of(name[0], item)
+        if name[0] == "Node" and self.memory.pods.complete:
+            body["used"] = self.memory.use.of(name[2])
+        return body
 
     def _write_objects(
         self, objects: dict[Named, tuple[int, list[Any]]], done: Written, now: datetime
