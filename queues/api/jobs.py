@@ -87,7 +87,7 @@ def _said(found: Why) -> dict[str, Any]:
         "reasons": found.reasons,
         "ladder": found.ladder,
         "quota": found.lines,
-        "ahead": found.ahead,
+        "place": found.facts.place,
         "next_steps": found.steps,
         "raw": found.shown.raw,
         "text": reading.text_of(found),

@@ -151,6 +151,24 @@ class Jobs(Listed):
     items = Job(many=True)
 
 
+class Change(Serializer):
+    """A change of one quota line, in the unit of its resource."""
+
+    kind = serializers.ChoiceField(choices=["ClusterQueue", "Cohort"])
+    queue = serializers.CharField(help_text="Name of the queue, or of the department.")
+    flavor = serializers.CharField()
+    resource = serializers.CharField()
+    unit = serializers.SerializerMethodField(help_text=UNIT)
+    field = serializers.ChoiceField(choices=["nominal", "borrowing_limit", "lending_limit"])
+    before = serializers.IntegerField()
+    after = serializers.IntegerField()
+
+    @extend_schema_field({"type": "string", "enum": ["milliCPU", "bytes", "devices"]})
+    def get_unit(self, change: Any) -> str:
+        """Name the unit of the amounts."""
+        return unit_of(change.resource)
+
+
 class Reason(Serializer):
     """One reason, the deciding one first. Amounts are in ``unit``; null: not known."""
 
@@ -168,7 +186,21 @@ class Reason(Serializer):
     missing = serializers.IntegerField(allow_null=True)
     freed_by = Maybe(help_text="Who or what ends it, such as own_queue, cohort, nodes or owner.")
     stale = serializers.BooleanField(help_text="It speaks of something that is no longer so.")
+    oscillating = serializers.BooleanField(
+        help_text="It comes and goes between two looks of the scheduler, and is no news."
+    )
+    change = serializers.SerializerMethodField(
+        help_text="The smallest change of a quota line after which the job could start."
+    )
     raw = Maybe(help_text="The cluster's own words, without names of others.")
+
+    @extend_schema_field(Change(allow_null=True))
+    def get_change(self, reason: Any) -> Any:
+        """Give the change, unless it is one of a queue that is not the viewer's."""
+        change, shown = reason.change, self.root.instance["job"]
+        own = shown.queue.name if shown.queue else ""
+        known = change and (change.kind == "Cohort" or change.queue == own)
+        return Change(change).data if known else None
 
 
 class JobAnswer(Answer):
@@ -192,6 +224,50 @@ class Ahead(Size):
     by_priority = OfPriority(many=True)
 
 
+class OwnJob(Serializer):
+    """A job of your own tenants that stands before this one."""
+
+    namespace = serializers.CharField()
+    name = serializers.CharField(help_text="Name of the Workload.")
+    job = Maybe(source="job_name")
+    position = serializers.IntegerField(allow_null=True, min_value=1)
+    devices = serializers.IntegerField(min_value=0)
+
+
+class InLine(Serializer):
+    """The place of a waiting job, and how sure it is."""
+
+    position = serializers.IntegerField(min_value=1, help_text="Counted from 1.")
+    pending = serializers.IntegerField(min_value=1, help_text="Jobs that wait in the queue.")
+    entry_position = serializers.IntegerField(
+        allow_null=True, min_value=1, help_text="Place among the jobs of its own entry."
+    )
+    ahead = Ahead()
+    own_jobs = serializers.IntegerField(source="mine_jobs", help_text="Jobs ahead of your tenants.")
+    own_devices = serializers.IntegerField(source="mine_devices")
+    own = OwnJob(source="mine", many=True, help_text="The first of them, by name.")
+    may_pass = serializers.BooleanField(
+        help_text="A job behind this one starts first when it fits and this one does not."
+    )
+    held_up = serializers.BooleanField(
+        help_text="The queue is strict, and this job is not its first."
+    )
+    in_front = serializers.BooleanField(help_text="Kept in front while others are stopped for it.")
+    backs_off = serializers.BooleanField(help_text="Passed over until its pause is over.")
+    sure = serializers.ChoiceField(
+        source="certainty.sure", choices=["kueue", "own", "estimate"],
+        help_text="From Kueue's own list; worked out by its rules; estimated.",
+    )  # fmt: skip
+    by_use = serializers.BooleanField(
+        source="certainty.by_use", help_text="Past use comes before priority and age."
+    )
+    placed_at = serializers.DateTimeField(source="certainty.placed_at", allow_null=True)
+    checked_at = serializers.DateTimeField(
+        source="certainty.checked_at", allow_null=True,
+        help_text="When the place was last compared with Kueue's own list.",
+    )  # fmt: skip
+
+
 class Rung(Serializer):
     """One stage of the way of a job."""
 
@@ -204,11 +280,12 @@ class Rung(Serializer):
 
 
 class NextStep(Serializer):
-    """Something that would help. ``url`` is the page of the portal where it is done."""
+    """Something that would help. ``url`` is the page of the portal, or the mail, where it is done."""
 
     code = serializers.CharField()
     text = serializers.CharField()
     url = Maybe()
+    copy = Maybe(help_text="A text to take along, for a manifest or a message.")
 
 
 # --- quota ----------------------------------------------------------------------------------------
@@ -258,7 +335,7 @@ class Why(Answer):
     reasons = Reason(many=True)
     ladder = Rung(many=True, help_text="The seven stages; empty where no stage is known.")
     quota = QuotaLine(many=True, help_text="The lines of its queue, devices first.")
-    ahead = Ahead(allow_null=True, help_text="null: not waiting, or its place is not known.")
+    place = InLine(allow_null=True, help_text="null: not waiting, or its place is not known.")
     next_steps = NextStep(many=True)
     raw = Maybe(help_text="The cluster's own words, without names of others.")
     text = serializers.CharField(help_text="All of it as plain text, as manage.py why prints it.")

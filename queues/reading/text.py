@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator
 
 from django.utils import timezone
 from django.utils.safestring import SafeString
@@ -12,10 +11,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from portal.web.states import look
-from portal.web.wording import exact, gpus, plain, quantity, spell
+from portal.web.wording import exact, gpus, plain, spell
+from queues import position_texts
+from queues.reading.next_step import NextStep
 from queues.reading.reasons import ReasonShown
+from queues.reading.said import evidence, figures, hopeless, notes, rung_note, told
 from queues.reading.why import DONE, NOW, Rung, Why
-from queues.selectors.positions import Ahead
 from queues.selectors.tenants import LineNow
 
 _TAG = re.compile(r"<[^>]*>")
@@ -28,8 +29,8 @@ def bare(text: SafeString | str) -> str:
 
 def text_of(why: Why) -> str:
     """Give everything that the page says, line by line."""
-    parts = [_head(why), [bare(why.shown.reason)], _ladder(why), _reasons(why), _quota(why)]
-    parts += [_ahead(why), _help(why), _raw(why), _seen(why)]
+    parts = [_head(why), _sentence(why), _figures(why), _ladder(why), _place(why), _quota(why)]
+    parts += [_help(why), _raw(why), _seen(why)]
     return "\n\n".join("\n".join(lines) for lines in parts if lines) + "\n"
 
 
@@ -53,50 +54,64 @@ def _head(why: Why) -> list[str]:
     return [where, ", ".join(facts)]
 
 
+def _sentence(why: Why) -> list[str]:
+    """Give the sentence, and what must be said beside it."""
+    alone = [_("Waiting alone will not help.")] if hopeless(why) else []
+    return [bare(why.shown.reason), *alone, *(note.text for note in notes(why))]
+
+
+def _figures(why: Why) -> list[str]:
+    said = ", ".join(f"{label} {amount}" for _key, label, amount in figures(why))
+    return [said] if said else []
+
+
 def _ladder(why: Why) -> list[str]:
-    if not why.ladder:
-        return []
+    """Give the stages with the reasons found at each; reasons without a stage follow."""
+    lines = [line for rung in why.ladder for line in _rung(why, rung)]
+    shown = {each.stage for each in why.ladder}
+    rest = [line for each in why.reasons[1:] if each.stage not in shown for line in _reason(each)]
+    return [*([_("How far it got"), *lines] if lines else []), *rest]
+
+
+def _rung(why: Why, rung: Rung) -> list[str]:
     words = {DONE: _("done"), NOW: _("now")}
-    width = max(len(rung.label) for rung in why.ladder)
-    return [_("How far it got"), *(_rung(rung, words, width) for rung in why.ladder)]
-
-
-def _rung(rung: Rung, words: dict[str, str], width: int) -> str:
+    width = max(len(each.label) for each in why.ladder)
     mark = ">" if rung.state == NOW else " "
-    said = words.get(rung.state, _("not reached"))
-    return f"{mark} {rung.label:{width}}  {said}"
-
-
-def _reasons(why: Why) -> list[str]:
-    """Give every reason when there are several; a single one was the sentence above."""
-    rows = [_reason(each) for each in why.reasons]
-    amounts = [line for each in why.reasons[:1] for line in _amounts(each)]
-    if len(rows) < 2:
-        return amounts
+    note = rung_note(why, rung)
+    head = f"{mark} {rung.label:{width}}  {words.get(rung.state, _('not reached'))}"
+    found = [each for each in why.reasons if each.stage == rung.stage]
     return [
-        *amounts,
-        _("All reasons"),
-        *(f"  {number}. {row}" for number, row in enumerate(rows, 1)),
+        f"{head}: {note}" if note else head,
+        *(line for each in found for line in _reason(each)),
     ]
 
 
-def _reason(reason: ReasonShown) -> str:
-    never = _("waiting will not help") if reason.never else ""
-    about = ", ".join(filter(None, [reason.stage, reason.pod_set, never]))
-    return f"{bare(reason.text)} ({about})" if about else bare(reason.text)
+def _reason(reason: ReasonShown) -> list[str]:
+    return [f"    {bare(reason.text)}", *(f"      {part}" for part in evidence(reason))]
 
 
-def _amounts(reason: ReasonShown) -> Iterator[str]:
-    known = [
-        (_("asked"), reason.asked),
-        (_("free"), reason.free),
-        (_("missing"), reason.missing),
+def _place(why: Why) -> list[str]:
+    """Say what is ahead, and what the place means."""
+    line, said = why.facts.place, told(why)
+    if line is None:
+        return []
+    groups = [
+        "  "
+        + _("priority %(name)s: %(size)s")
+        % {"name": each.name or each.value, "size": _size(each.jobs, each.devices)}
+        for each in line.ahead.by_priority
     ]
-    said = [
-        f"{name} {quantity(value, reason.resource)}" for name, value in known if value is not None
+    mine = [
+        f"  {_('ahead of it:')} {job.namespace}/{job.job_name or job.name}" for job in line.mine
     ]
-    if said:
-        yield ", ".join(said)
+    return [
+        position_texts.place(line),
+        said["before"],
+        *groups,
+        *mine,
+        said["turn"],
+        said["certainty"],
+    ]
 
 
 def _quota(why: Why) -> list[str]:
@@ -120,37 +135,25 @@ def _line(now: LineNow) -> str:
     return "  " + ", ".join([said, *(text % {"n": plain(n)} for text, n in more if n)])
 
 
-def _ahead(why: Why) -> list[str]:
-    if why.ahead is None:
-        return []
-    if not why.ahead.jobs:
-        return [_("Nothing is ahead of it.")]
-    groups = [
-        "  "
-        + _("priority %(name)s: %(size)s")
-        % {"name": each.name or each.value, "size": _size(each.jobs, each.devices)}
-        for each in why.ahead.by_priority
-    ]
-    return [_("Ahead of it: %(size)s") % {"size": _sum(why.ahead)}, *groups]
-
-
-def _sum(ahead: Ahead) -> str:
-    return _size(ahead.jobs, ahead.devices)
-
-
 def _size(jobs: int, devices: int) -> str:
     number = ngettext("%(n)s job", "%(n)s jobs", jobs) % {"n": plain(jobs)}
     return f"{number}, {gpus(devices)}"
 
 
 def _help(why: Why) -> list[str]:
-    rows = [f"  - {step.text}" + (f" {step.url}" if step.url else "") for step in why.steps]
+    rows = [line for step in why.steps for line in _step(step)]
     return [_("What would help"), *rows] if rows else []
 
 
+def _step(step: NextStep) -> list[str]:
+    """Give a step, where it is done, and the text to take along."""
+    copy = [f"      {line}" for line in step.copy.splitlines()]
+    return [f"  - {step.text}" + (f" {step.url}" if step.url else ""), *copy]
+
+
 def _raw(why: Why) -> list[str]:
-    said = why.shown.raw
-    return [_("The cluster says: %(text)s") % {"text": said}] if said else []
+    said = dict.fromkeys(each.raw for each in why.reasons if each.raw)
+    return [_("The cluster says: %(text)s") % {"text": text} for text in said]
 
 
 def _seen(why: Why) -> list[str]:

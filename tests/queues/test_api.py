@@ -116,8 +116,11 @@ def test_why_has_the_sentence_the_numbers_and_what_would_help(full, bob):
 
     assert body["sentence"] in body["text"]
     assert [rung["stage"] for rung in body["ladder"] if rung["state"] == "now"] == ["quota"]
-    assert (body["ahead"]["jobs"], body["ahead"]["devices"]) == (3, 21)
-    assert body["ahead"]["by_priority"] == [
+    place = body["place"]
+    assert (place["position"], place["ahead"]["jobs"], place["ahead"]["devices"]) == (4, 3, 21)
+    assert (place["own_jobs"], [each["job"] for each in place["own"]]) == (1, ["first"])
+    assert (place["sure"], place["may_pass"]) == ("own", True)
+    assert place["ahead"]["by_priority"] == [
         {"priority": "boss-urgent", "priority_value": 2000, "jobs": 1, "devices": 4},
         {"priority": None, "priority_value": 1000, "jobs": 2, "devices": 17},
     ]

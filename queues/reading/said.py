@@ -1,0 +1,116 @@
+"""What is said about one job beside its sentence: on its page and in plain text the same."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy as _lazy
+
+from portal.web.wording import plain, quantity
+from queues import position_texts, sentences
+from queues.reading.reasons import ReasonShown
+from queues.reading.steps import TOO_LARGE
+from queues.reading.why import Rung, Why
+
+#: Who or what ends a reason, after its text.
+ENDED_BY: Final[dict[str, str | Promise]] = {
+    "own_queue": _lazy("ends with jobs of its own queue"),
+    "cohort": _lazy("ends with jobs of other queues of the department"),
+    "nodes": _lazy("ends when machines have room"),
+    "controller": _lazy("another controller decides"),
+    "kueue": _lazy("ends by itself"),
+    "owner": _lazy("the owner of the job can change it"),
+    "admin": _lazy("those who run the cluster can change it"),
+    "quota": _lazy("ends with another quota, or with a smaller job"),
+}
+
+
+class Note(NamedTuple):
+    """A remark under the sentence."""
+
+    icon: str
+    text: str
+
+
+def hopeless(why: Why) -> bool:
+    """Say whether the job will not start however long it waits."""
+    return why.reasons[0].never and why.shown.state == "cannot_run"
+
+
+def figures(why: Why) -> list[tuple[str, str, str]]:
+    """Give asked, free and missing as (key, label, amount); nothing where nobody counts."""
+    first = why.reasons[0]
+    if first.missing is None:
+        return []
+    large = first.code in TOO_LARGE
+    rows = [
+        ("asked", _("Asked"), first.asked),
+        ("free", _("At most") if large else _("Free"), first.free),
+        ("alarm", _("Too many") if large else _("Missing"), first.missing),
+    ]
+    return [(key, label, _amount(value, first.resource)) for key, label, value in rows]
+
+
+def rung_note(why: Why, rung: Rung) -> str:
+    """Say in a few words how a stage was passed, where that is known."""
+    job, queue = why.job, why.facts.queue
+    if rung.stage == "routing" and rung.state == "done" and job.entry and queue:
+        return _("entry %(entry)s leads to the queue %(queue)s") % {
+            "entry": job.entry, "queue": queue.name,
+        }  # fmt: skip
+    if rung.stage == "order" and rung.state == "done" and job.position and job.state == "waiting":
+        return _("place %(n)s") % {"n": plain(job.position)}
+    if rung.stage == "quota" and rung.state == "done" and job.held:
+        return sentences.holds(job)
+    return ""
+
+
+def evidence(reason: ReasonShown) -> list[str]:
+    """Give the numbers of a reason, who ends it, and how far the text can be believed."""
+    found = []
+    if reason.pod_set:
+        found.append(_("pod set %(name)s") % {"name": reason.pod_set})
+    if reason.missing is not None:
+        names = ("asked", "free", "missing")
+        values = {name: _amount(getattr(reason, name), reason.resource) for name in names}
+        found.append(_("%(asked)s asked, %(free)s free, %(missing)s missing") % values)
+    if reason.freed_by in ENDED_BY:
+        found.append(str(ENDED_BY[reason.freed_by]))
+    if reason.stale:
+        found.append(_("the text is from before: it is no longer so"))
+    if reason.oscillating:
+        found.append(_("comes and goes between two looks of the scheduler"))
+    return found
+
+
+def _amount(value: int | None, resource: str) -> str:
+    return quantity(value, resource) if resource else plain(value)
+
+
+def told(why: Why) -> dict[str, str]:
+    """Say what the place in the queue means."""
+    line = why.facts.place
+    if line is None:
+        return {}
+    return {
+        "before": position_texts.before(line),
+        "turn": position_texts.turn(line),
+        "certainty": position_texts.certainty(line.certainty),
+    }
+
+
+def notes(why: Why) -> list[Note]:
+    """Give what must be said beside the sentence, so that the numbers are not misread."""
+    found = []
+    state, codes = why.shown.state, {each.code for each in why.reasons}
+    if state == "making_room":
+        found.append(Note("apart", _("Their pods may still hold the GPUs for a while after their quota is free.")))  # fmt: skip
+    if state == "being_stopped":
+        found.append(Note("down", _("Its pods may still hold their GPUs until they have ended.")))
+    if "pods_still_stopping" in codes and why.reasons[0].code != "pods_still_stopping":
+        found.append(Note("down", _("Its old pods are still on their machines and hold GPUs.")))
+    if why.reasons[0].stale:
+        found.append(Note("hourglass", _("The cluster has not looked at it since things changed; its text is from before.")))  # fmt: skip
+    return found
