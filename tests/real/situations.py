@@ -123,14 +123,15 @@ class Scene:
         self.patch(f"{KUEUE}/admissionchecks/{full}/status", {"status": status})
         return full
 
-    def answer(self, job: str, check: str, state: str, message: str) -> None:
+    def answer(self, job: str, check: str, state: str, message: str, **more: Any) -> None:
         """Answer an admission check of a job, as its controller would."""
         self.reserved(job)
 
         def answered() -> bool:
             found = self.workload(job)
             now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-            said = {"name": check, "state": state, "message": message, "lastTransitionTime": now}
+            said = {"name": check, "state": state, "message": message} | more
+            said["lastTransitionTime"] = now
             status = found["status"] | {"admissionChecks": [said]}
             body = found | {"status": status}
             try:
@@ -217,7 +218,13 @@ def limit_range(scene: Scene) -> str:
         {"apiVersion": "v1", "kind": "LimitRange", "spec": limits,
          "metadata": {"name": "upper", "namespace": scene.name}}
     )  # fmt: skip
-    return scene.job("above-range", scene.queue("range"), cpu="41")
+
+    def limit(body: dict[str, Any]) -> None:
+        # Without a limit of its own the range would give it one, below what it asks for.
+        container = body["spec"]["template"]["spec"]["containers"][0]
+        container["resources"]["limits"]["cpu"] = "41"
+
+    return scene.job("above-range", scene.queue("range"), cpu="41", change=limit)
 
 
 def check_pending(scene: Scene) -> str:
@@ -228,7 +235,7 @@ def check_pending(scene: Scene) -> str:
 def check_retry(scene: Scene) -> str:
     check = scene.check("retry")
     job = scene.job("check-retry", scene.queue("retried", admissionChecksStrategy=_checks(check)))
-    scene.answer(job, check, "Retry", "no machines at the moment")
+    scene.answer(job, check, "Retry", "no machines at the moment", requeueAfterSeconds=900)
     return job
 
 
