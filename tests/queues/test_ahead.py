@@ -150,9 +150,10 @@ def test_the_first_has_nobody_ahead(line):
 )  # fmt: skip
 def test_how_sure_a_place_is(line, facts, sure, said):
     lab, job = line
-    if "checked_at" in facts:  # how long ago, told from this moment and not from the collection
-        facts = facts | {"checked_at": timezone.now() - facts["checked_at"]}
-    order(lab, **facts)
+    now = timezone.now()  # ages count from the test, not from the collection
+    if "checked_at" in facts:
+        facts = facts | {"checked_at": now - facts["checked_at"]}
+    order(lab, **({"placed_at": now} | facts))
     found = in_line(job, ours(lab)).certainty
     assert found.sure == sure
     assert said in texts.certainty(found)
