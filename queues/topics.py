@@ -4,7 +4,7 @@ tenant:nlp             a tenant's quota, jobs and open requests
 queue:lab/nlp-train    a queue: its meters, jobs and places
 job:lab/9f3c…          one workload, by its uid
 cluster:lab            the objects of a cluster: queues, flavors, departments, nodes, its line
-alive:lab              the observer's sign of life; its generation is the time, in ms
+alive:lab              the observer's sign of life; its generation is the time, in µs
 request:8a41…          a request with its plans and applies
 requests  jobs         any request, any job: for pages that show all tenants
 """

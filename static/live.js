@@ -8,6 +8,7 @@
   const JITTER = 150; // ms over which pages that hear the same news spread their fetches
   const SLOW = 25_000; // ms between two timed fetches while the stream is good
   const SILENT = 40_000; // ms without a sign of life, after which the stream is opened again
+  const LATE = 3_000; // ms until a stream is open, after which its first news may be too little
   const AWAY = 10_000; // ms that a page may be hidden before it stops listening
   const FIRST = 5_000; // ms until a refused stream is tried again, doubling
   const LAST = 300_000; // up to this
@@ -104,6 +105,9 @@
     listening = wanted;
     heard = now();
     source = new EventSource(url, { withCredentials: true });
+    const began = heard;
+    // A browser holds a connection back when it has too many; then the age was no longer true.
+    source.onopen = () => { if (now() - began > LATE) parts().forEach(plan); };
     source.onmessage = (event) => { hear(event, true); take(JSON.parse(event.data)); };
     source.addEventListener("beat", (event) => hear(event, true));
     source.addEventListener("blind", (event) => hear(event, false));
@@ -141,8 +145,8 @@
     for (const clock of clocks()) {
       const times = words(clock.dataset.alive).map((name) => told[`alive:${name}`]);
       const at = clock.querySelector("time[datetime]");
-      // The generation of a sign of life is its time.
-      if (at && times.length && times.every(Boolean)) at.dateTime = new Date(Math.min(...times)).toISOString();
+      // The generation of a sign of life is its time in microseconds.
+      if (at && times.length && times.every(Boolean)) at.dateTime = new Date(Math.min(...times) / 1000).toISOString();
     }
   };
 

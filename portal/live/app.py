@@ -39,6 +39,8 @@ STREAM: Final = [
     (b"content-type", b"text/event-stream; charset=utf-8"),
     # A proxy that collects answers would hold the news back.
     (b"x-accel-buffering", b"no"),
+    # A stream that has ended leaves no open connection behind.
+    (b"connection", b"close"),
     *COMMON,
 ]
 
@@ -97,7 +99,10 @@ class Live:
         try:
             named = gate.headers_of(scope)
             headers = cross_origin(gate.other_origin(named))
-            stream = await self._admit(gate.question(scope, named))
+            asked = gate.question(scope, named)
+            # Now, not when the database has answered: that is the moment its age is about.
+            since = self.hub.since(asked.age) if asked.since is None else asked.since
+            stream = await self._admit(asked, since)
         except Refused as error:
             log.info("stream_refused", status=int(error.status))
             await answer(send, error.status, error.text.encode(), headers)
@@ -110,7 +115,7 @@ class Live:
             self.hub.remove(stream)
             gone.cancel()
 
-    async def _admit(self, asked: Question) -> Stream:
+    async def _admit(self, asked: Question, since: int) -> Stream:
         if len(self.hub.streams) >= IN_ALL:
             raise Refused(HTTPStatus.SERVICE_UNAVAILABLE, "full")
         try:
@@ -124,7 +129,7 @@ class Live:
         if self.hub.open_of(found.user_id) >= PER_PERSON:
             raise Refused(HTTPStatus.TOO_MANY_REQUESTS, "too many streams")
         stream = Stream(self.hub, asked.session, found.user_id, asked.topics)
-        self.hub.add(stream, asked.since, asked.age)
+        self.hub.add(stream, since)
         return stream
 
     @staticmethod

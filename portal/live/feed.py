@@ -77,10 +77,12 @@ class Feed:
             pipe.get(announce.FLOOR)
             pipe.zrange(announce.TOPICS, 0, -1, withscores=True)
             time, generation, floor, known = await pipe.execute()
-        now = time[0] * 1000 + time[1] // 1000
-        # A Redis that knows nothing may have forgotten: what was before now is unknown.
+        now = time[0] * 1_000_000 + time[1]
         self.hub.loaded(
-            now, int(generation or now), int(float(floor or now)), {n: int(at) for n, at in known}
+            now,
+            int(generation) if generation else None,
+            int(float(floor)) if floor else None,
+            {name: int(at) for name, at in known},
         )
 
     def _take(self, message: dict[str, Any]) -> None:

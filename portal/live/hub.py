@@ -15,8 +15,9 @@ from typing import Final
 
 import orjson
 
-#: A page may have been made up to this long before its request reached us, clocks included.
-SLACK: Final = 1_000  # ms
+#: How long a request may be on its way to us, and how far clocks may be apart. A page that is told
+#: too much asks once too often; one that is told too little shows what is old.
+SLACK: Final = 5_000  # ms
 #: Seconds between two signs of life of one stream.
 BEAT: Final = 15
 #: Generations that are remembered here before the older half is dropped.
@@ -79,13 +80,19 @@ class Stream:
 
     async def chunk(self) -> bytes:
         """Wait for something to say and return it; nothing when the stream is over."""
-        while not (self.over or self._beats or (self._pending and self._hub.sees)):
+        while (found := self.take()) is None:
             self._waker = asyncio.get_running_loop().create_future()
             await self._waker
         self._waker = None
-        self._beats = False
+        return found
+
+    def take(self) -> bytes | None:
+        """Return what is to be written now, if anything is; nothing at all is the end."""
         if self.over:
             return b""
+        if not (self._beats or (self._pending and self._hub.sees)):
+            return None
+        self._beats = False
         if not self._hub.sees:
             return BLIND
         told, self._pending = self._pending, None
@@ -128,7 +135,7 @@ class Hub:
         self._of_person: Counter[int] = Counter()
         self._buckets: list[set[Stream]] = [set() for _ in range(BEAT)]
         self._turn = 0
-        self._clock = 0.0  # ms of Redis' clock minus ms of ours
+        self._clock = 0.0  # Redis' clock minus ours, in microseconds
 
     # -- streams ---------------------------------------------------------------------------
 
@@ -136,19 +143,23 @@ class Hub:
         """Count the streams of a person."""
         return self._of_person[user_id]
 
-    def add(self, stream: Stream, since: int | None, age: int) -> None:
-        """Let a stream listen, and tell it what moved since its page was asked for."""
+    def since(self, age: int) -> int:
+        """Return a generation that a page knew which was asked for so many ms ago."""
+        return int(self._now()) - (age + SLACK) * 1000
+
+    def add(self, stream: Stream, since: int) -> None:
+        """Let a stream listen, and tell it what moved since a generation."""
         self.streams.add(stream)
         self._of_person[stream.user_id] += 1
         min(self._buckets, key=len).add(stream)
         for topic in stream.topics:
             self._by_topic.setdefault(topic, set()).add(stream)
-        known_to = since if since is not None else self._now() - age - SLACK
+        future = since > max(self.generation, self._now() + SLACK * 1000)
         stream.beat()
         for topic in stream.topics:
             at = self._known.get(topic, self._floor)
             # A generation of the future is one of a Redis that has gone back to older data.
-            if at > known_to or known_to > max(self.generation, self._now() + SLACK):
+            if at > since or future:
                 stream.tell(topic, at)
 
     def remove(self, stream: Stream) -> None:
@@ -195,9 +206,16 @@ class Hub:
         if len(self._known) > KEPT:
             self._forget_older()
 
-    def loaded(self, now: int, generation: int, floor: int, known: Mapping[str, int]) -> None:
-        """Take in what Redis holds after a new connection, and tell what was missed."""
+    def loaded(
+        self, now: int, generation: int | None, floor: int | None, known: Mapping[str, int]
+    ) -> None:
+        """Take in what Redis holds after a new connection, and tell what was missed.
+
+        A Redis that knows nothing may have forgotten: what was before ``now`` is unknown then.
+        """
         before, self._clock = self.generation, now - _here()
+        generation = now - 1 if generation is None else generation
+        floor = now - 1 if floor is None else floor
         went_back = generation < before
         self.generation = max(generation, before)
         self._floor = max(floor, before) if went_back else floor
@@ -224,7 +242,7 @@ class Hub:
         self._known = dict(newest[cut:])
 
     def _now(self) -> float:
-        """Return the time of Redis' clock in ms."""
+        """Return the time of Redis' clock in microseconds."""
         return _here() + self._clock
 
     def groups(self, size: int) -> Iterator[list[Stream]]:
@@ -234,4 +252,4 @@ class Hub:
 
 
 def _here() -> float:
-    return time.monotonic() * 1000
+    return time.monotonic() * 1_000_000

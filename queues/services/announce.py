@@ -1,7 +1,7 @@
 """Tells open pages, through Redis, that something they show has moved to a new generation.
 
 One message a call: "generation n: these topics". A generation is the time of the Redis server in
-milliseconds, raised where two would be equal, so it goes on rising when Redis loses its data.
+microseconds, raised where two would be equal, so it goes on rising when Redis loses its data.
 Redis also keeps the newest generation of each topic for those who connect later, and a floor:
 what it does not know of was announced before the floor, or never.
 
@@ -44,7 +44,7 @@ PERSON: Final = "person"
 #: One step inside Redis, so that messages leave in the order of their generations.
 SCRIPT: Final = """
 local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local now = time[1] * 1000000 + time[2]
 local last = tonumber(redis.call('GET', KEYS[1]) or '0')
 local n = string.format('%.0f', math.max(now, last + 1))
 redis.call('SET', KEYS[1], n)

@@ -28,6 +28,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import psycopg
+
 from portal.embedded import Postgres, Redis, places
 from tests.bench.live.player import TOPIC, Player
 
@@ -38,6 +40,7 @@ P95 = 0.250  # seconds from the watch's event to the stream
 UNSEEN = 1.0  # seconds after which an event counts as unseen
 MEMORY = 25.0  # kB of one stream
 BACK = 2.0  # seconds until all streams are open again
+CUT = 5.0  # seconds until the streams of people whose sessions are gone have ended
 
 
 class Bench:
@@ -103,8 +106,10 @@ def bench() -> Iterator[Bench]:
 class Ears:
     """The process that holds all streams."""
 
-    def __init__(self, process: subprocess.Popen[str], facts: dict[str, Any]) -> None:
-        self.process = process
+    def __init__(self, bench: Bench, facts: dict[str, Any]) -> None:
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        self.bench = bench
+        self.process = bench.start("-m", "tests.bench.live.ears", **pipes)
         self._write(facts)
 
     def _write(self, value: dict[str, Any]) -> None:
@@ -176,9 +181,8 @@ def main(options: argparse.Namespace) -> int:
         port = places.free_port()
         live = made.start("-m", "portal.live", "--host", "127.0.0.1", "--port", str(port))
         wait(f"http://127.0.0.1:{port}/readyz")
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
         facts = {"port": port, "keys": keys, "queues": QUEUES, "uids": player.uids}
-        ears = Ears(made.start("-m", "tests.bench.live.ears", **pipes), facts)
+        ears = Ears(made, facts)
         missed += memory_and_return(ears, live.pid, options.streams)
         observer = made.start("-m", "tests.bench.live.observe", str(player.port))
         player.watched.wait(120)
@@ -218,6 +222,26 @@ def wait_for_rows(player: Player, made: Bench) -> None:
             raise TimeoutError(message)
 
 
+def time_to_end(ears: Ears, streams: int) -> float:
+    """Seconds from the end of all sessions, without a word to anybody, to that of their streams."""
+    made = ears.bench
+    before = ears.ask(lost=1)["lost"]
+    with psycopg.connect(made.environment["GPUPORTAL_DATABASE_URL"]) as connection:
+        kept = connection.execute(
+            "SELECT session_key, session_data, expire_date FROM django_session"
+        )
+        rows = kept.fetchall()
+        connection.execute("DELETE FROM django_session")
+    began = time.monotonic()
+    while ears.ask(lost=1)["lost"] - before < streams and time.monotonic() - began < 60:
+        time.sleep(0.05)
+    took = time.monotonic() - began
+    with psycopg.connect(made.environment["GPUPORTAL_DATABASE_URL"]) as connection:
+        sql = "INSERT INTO django_session VALUES (%s, %s, %s)"
+        connection.cursor().executemany(sql, rows)
+    return took
+
+
 def memory_and_return(ears: Ears, pid: int, streams: int) -> list[str]:
     """Open all streams of a fresh process: what they hold, and how long a return of all takes."""
     missed = []
@@ -234,17 +258,19 @@ def memory_and_return(ears: Ears, pid: int, streams: int) -> list[str]:
     used = cpu(pid)
     back = ears.ask(open=streams, jobs=0)
     used = cpu(pid) - used
-    ears.ask(close=1)
+    gone = time_to_end(ears, streams)
     sys.stdout.write(
         f"{streams} streams: {each:.1f} kB each ({before / 1024:.0f} MB without, "
         f"{held / 1024:.0f} MB with them); opened in {opened['seconds']:.2f} s, again after a cut in "
-        f"{back['seconds']:.2f} s ({back['good']} of {back['of']}), CPU of the process {used:.2f} s\n"
+        f"{back['seconds']:.2f} s ({back['good']} of {back['of']}), CPU of the process {used:.2f} s; all ended {gone:.1f} s after their sessions\n"
     )
     sys.stdout.flush()
     if each > MEMORY:
         missed.append("memory")
     if back["seconds"] > BACK or back["good"] < streams:
         missed.append("return")
+    if gone > CUT:
+        missed.append("end")
     return missed
 
 

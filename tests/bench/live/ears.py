@@ -2,6 +2,7 @@
 
 {"open": N, "jobs": J}   open streams; each hears one queue, one tenant, and J workloads
 {"heard": 1}             everything heard since the last time
+{"lost": 1}              how many streams have ended
 {"close": 1}             drop every connection without a word
 """
 
@@ -102,6 +103,8 @@ async def main(facts: dict[str, Any]) -> None:
         asked = json.loads(line)
         if "open" in asked:
             answer = await ears.open(asked["open"], asked["jobs"])
+        elif "lost" in asked:
+            answer = {"lost": ears.lost}
         else:
             answer = ears.close() if "close" in asked else ears.take()
         sys.stdout.write(json.dumps(answer) + "\n")
