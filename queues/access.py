@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
 from django.db.models import Case, Exists, OuterRef, Q, QuerySet, Value, When
 
-from queues.models import Apply, Plan, Workload
+from queues.models import Apply, Lifetime, Plan, Workload
 from tenants import access
 from tenants.models import Entry, Queue, Tenant, User
 
@@ -89,14 +90,40 @@ def everything() -> Sight:
     return Sight(None, Tenant.objects.all(), Queue.objects.all(), sees_all=True)
 
 
-def job(seen: Sight, namespace: str, name: str, cluster: str) -> Workload:
+Rows = QuerySet[Workload]
+
+
+def job(
+    seen: Sight, namespace: str, name: str, cluster: str, add: Callable[[Rows], Rows] | None = None
+) -> Workload:
     """Fetch a job by the name of its Workload or by its own, or raise a 404.
 
     Several Workloads may stand for one job, one after the other: what is not over comes first,
-    then the newest.
+    then the newest. ``add`` adds to the row what is read along with it.
     """
     rows = named(seen, namespace, name)
+    rows = add(rows) if add else rows
     found = None if "\0" in cluster else rows.filter(cluster__slug=cluster).first()
+    if found is None:
+        raise access.Hidden("job", f"{cluster}/{namespace}/{name}")
+    return found
+
+
+def lifetime(seen: Sight, namespace: str, name: str, cluster: str) -> Lifetime:
+    """Fetch what is kept of a job that the cluster does not hold any more, or raise a 404."""
+    rows = Lifetime.objects.none()
+    if "\0" not in cluster + namespace + name:
+        rows = Lifetime.objects.filter(Q(name=name) | Q(job_name=name), namespace=namespace)
+    if not seen.sees_all:
+        entry = Entry.objects.filter(
+            queue__tenant__in=seen.tenants,
+            cluster=OuterRef("cluster"),
+            namespace=OuterRef("namespace"),
+        )
+        rows = rows.filter(Exists(entry))
+    exact = Case(When(name=name, then=Value(0)), default=Value(1))
+    rows = rows.filter(cluster__slug=cluster).select_related("cluster")
+    found = rows.order_by(exact, "-created_at", "pk").first()
     if found is None:
         raise access.Hidden("job", f"{cluster}/{namespace}/{name}")
     return found

@@ -349,7 +349,12 @@ def cleaned(text: str, viewer: Viewer) -> str:
 
 def words_of(jobs: Iterable[Workload]) -> set[str]:
     """Give every word of the cluster's texts that could be the name of something."""
-    return {word for job in jobs for text in _texts(job) for word in _WORD.findall(text)}
+    return words_in(text for job in jobs for text in _texts(job))
+
+
+def words_in(texts: Iterable[str]) -> set[str]:
+    """Give every word of these texts that could be the name of something."""
+    return {word for text in texts for word in _WORD.findall(text)}
 
 
 def _texts(job: Workload) -> Iterator[str]:
@@ -362,5 +367,5 @@ def _texts(job: Workload) -> Iterator[str]:
 
 __all__ = [
     "Figures", "JobShown", "OthersShown", "Viewer", "cleaned", "lines", "reason",
-    "shown", "state_of", "words_of",
+    "shown", "state_of", "words_in", "words_of",
 ]  # fmt: skip

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import django
+import hypothesis
 import pytest
 
 from tests import engines
@@ -24,6 +25,10 @@ def browser() -> str | None:
     names = ("chromium", "chromium-browser", "google-chrome")
     return next((path for name in names if (path := shutil.which(name))), None)
 
+
+# Properties are tried without a clock, which a busy machine would fail.
+hypothesis.settings.register_profile("no-clock", deadline=None)
+hypothesis.settings.load_profile("no-clock")
 
 # At import, not in a fixture: conftest files further down may import models at their top.
 STARTED = engines.start()

@@ -8,15 +8,18 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from portal.web.api import ReadView
-from portal.web.cursors import asked, window
+from portal.web.cursors import Asked, asked, window
 from queues import access, reading
+from queues.access import Sight
 from queues.api import describe, shapes
-from queues.api.answers import age, ages_of, filtered, next_page
+from queues.api.answers import age, ages, filtered, next_page
 from queues.filters import JobQuery
 from queues.reading import Why
 from queues.selectors import jobs as select
-from queues.selectors.freshness import JOBS
+from queues.selectors import pulse
+from queues.selectors.freshness import oldest
 from queues.services.looked import look
+from tenants.access import rights
 
 # A program wants each job once: an order that does not change comes first.
 ORDERS = {
@@ -38,16 +41,25 @@ class Jobs(ReadView):
         """List jobs, newest first."""
         wanted = asked(request.query_params, "jobs", ORDERS)
         sight = access.sight(request.user)
-        request._request.visible_tenants = sight.tenants  # type: ignore[attr-defined]
-        rows = filtered(JobQuery, sight.jobs, request)
-        page = window(select.ranked(rows), wanted)
-        look((job.cluster_id, job.queue) for job in page.rows if job.state == "waiting")
-        facts = {
-            **ages_of((job.cluster for job in page.rows), JOBS),
-            "items": reading.shown(sight, page.rows),
-            "next": next_page(request, page.after),
-        }
-        return self.answer(shapes.Jobs, facts)
+        beat = pulse.joined(pulse.of_jobs(None if sight.sees_all else sight.tenants))
+        return self.answer_if_moved(
+            shapes.Jobs,
+            lambda: _page(request, sight, wanted, beat),
+            moved=beat.quiet_stamp(rights(request.user)),
+            observed_at=oldest(beat.ages).at,
+        )
+
+
+def _page(request: Request, sight: Sight, wanted: Asked, beat: pulse.Pulse) -> dict[str, Any]:
+    request._request.visible_tenants = sight.tenants  # type: ignore[attr-defined]
+    rows = filtered(JobQuery, sight.jobs, request)
+    page = window(select.ranked(rows), wanted)
+    look((job.cluster_id, job.queue) for job in page.rows if job.state == "waiting")
+    return {
+        **ages(beat.ages, (job.cluster for job in page.rows)),
+        "items": reading.shown(sight, page.rows),
+        "next": next_page(request, page.after),
+    }
 
 
 class Job(ReadView):

@@ -60,7 +60,7 @@ class OneQueue(ReadView):
         return self.answer_if_moved(
             shapes.QueueAnswer,
             lambda: {**age(heard), "queue": queues_now([row])[0]},
-            moved=beat.stamp(access.rights(request.user)),
+            moved=beat.quiet_stamp(access.rights(request.user)),
             observed_at=heard.at,
         )
 
@@ -80,7 +80,7 @@ class Positions(ReadView):
         return self.answer_if_moved(
             shapes.Positions,
             lambda: {**age(heard), **_line(request, row, wanted)},
-            moved=beat.stamp(access.rights(request.user)),
+            moved=beat.quiet_stamp(access.rights(request.user)),
             observed_at=heard.at,
         )
 

@@ -197,7 +197,8 @@ class Reason(Serializer):
     @extend_schema_field(Change(allow_null=True))
     def get_change(self, reason: Any) -> Any:
         """Give the change, unless it is one of a queue that is not the viewer's."""
-        change, shown = reason.change, self.root.instance["job"]
+        facts: Any = self.root.instance
+        change, shown = reason.change, facts["job"]
         own = shown.queue.name if shown.queue else ""
         known = change and (change.kind == "Cohort" or change.queue == own)
         return Change(change).data if known else None

@@ -54,7 +54,7 @@ class OneTenant(ReadView):
         return self.answer_if_moved(
             shapes.TenantAnswer,
             lambda: _facts(request, row, beat),
-            moved=beat.stamp(access.rights(request.user)),
+            moved=beat.quiet_stamp(access.rights(request.user)),
             observed_at=oldest(beat.ages).at,
         )
 

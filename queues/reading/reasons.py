@@ -23,7 +23,7 @@ UNITS: Mapping[str, str] = {CPU: "milliCPU", MEMORY: "bytes"}
 class ReasonShown:
     """One reason: where on the way, what, and how much of what is missing.
 
-    Amounts are in ``unit``: thousandths of a CPU, bytes, or whole devices.
+    Amounts are in ``unit``: thousandths of a CPU, bytes, whole devices, or pods for a topology.
     """
 
     stage: str
@@ -46,6 +46,8 @@ class ReasonShown:
     @property
     def unit(self) -> str:
         """Give the unit of the amounts; nothing when there are none."""
+        if self.stage == "topology" and not self.resource:
+            return "" if self.missing is None else "pods"
         return unit_of(self.resource)
 
 

@@ -17,9 +17,9 @@ from django.db.models.functions import JSONObject
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
-from queues.models import Apply, Credential, Generation, Link, Stream
+from queues.models import Apply, Credential, Generation, Link, Stream, Workload
 from queues.selectors.freshness import INTERVAL, QUEUES, STEP, Freshness, of_streams
-from tenants.models import Cluster, Entry, Queue, Revision, Tenant
+from tenants.models import Cluster, Entry, Queue, Request, Revision, Tenant
 
 #: The kinds of objects from which meters are worked out.
 METERED: Final = ("ClusterQueue", "Cohort")
@@ -108,6 +108,19 @@ def of_cluster(rows: QuerySet[Cluster], kinds: Iterable[str] = ()) -> QuerySet[C
     return _add(with_way, of_it, Q(kind__in=(QUEUE, OBJECTS)), kinds)
 
 
+def of_job(rows: QuerySet[Workload]) -> QuerySet[Workload]:
+    """Add the pulse to jobs: those around each, the quota, and the requests about it."""
+    things = (
+        Q(kind=QUEUE, name=OuterRef("queue"))
+        | Q(kind=NAMESPACE, name=OuterRef("namespace"))
+        | Q(kind=OBJECTS, name__in=METERED)
+    )
+    here = {"cluster": OuterRef("cluster")}
+    asked = Request.objects.filter(**here).annotate(step=F("version") + 1)
+    found: QuerySet[Workload] = _add(rows, here, things)
+    return found.annotate(pulse_requests=_one("sum", "step", asked))
+
+
 def of_jobs(tenants: QuerySet[Tenant] | None) -> QuerySet[Cluster]:
     """Give the clusters of the jobs of these tenants, or all, with the pulse of those jobs."""
     spaces, rows = Q(kind=NAMESPACE), Cluster.objects.order_by("slug")
@@ -157,7 +170,8 @@ def read(row: Any) -> Pulse:
         )  # fmt: skip
         lines.setdefault(each["cluster"], []).append(stream)
     way = (getattr(row, "pulse_link", None), getattr(row, "pulse_tokens", None))
-    moved = (row.pulse_moves, row.pulse_revision, row.pulse_applies, way)
+    asked = getattr(row, "pulse_requests", None)
+    moved = (row.pulse_moves, row.pulse_revision, row.pulse_applies, way, asked)
     return Pulse(moved, {pk: of_streams(streams) for pk, streams in lines.items()}, names)
 
 

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from django.contrib.postgres.expressions import ArraySubquery
-from django.db.models import DateTimeField, F, IntegerField, OuterRef, QuerySet
-from django.db.models.functions import Coalesce
+from django.db.models import DateTimeField, F, IntegerField, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce, JSONObject
 from django.http import QueryDict
+from django.utils.dateparse import parse_datetime
 
 from portal.web.lists import Rows, keyset
-from queues.models import Workload
+from queues.models import QueueOrder, Workload
 from queues.selectors.positions import LAST
 from queues.selectors.tenants import RUNNING, WAITING, QueueNow
 from tenants.models import Entry, Queue, Tenant
@@ -82,6 +83,23 @@ def with_readable(queues: QuerySet[Queue], tenants: QuerySet[Tenant]) -> QuerySe
     spaces = Entry.objects.filter(cluster=OuterRef("cluster"), queue__tenant__in=tenants)
     names = spaces.order_by("namespace").values("namespace").distinct()
     return queues.annotate(readable=ArraySubquery(names))
+
+
+def with_order(queues: QuerySet[Queue]) -> QuerySet[Queue]:
+    """Add to each queue how the places of its line were found."""
+    rows = QueueOrder.objects.filter(cluster=OuterRef("cluster"), queue=OuterRef("name"))
+    fields = ("strategy", "by_use", "source", "differing", "trouble", "placed_at", "checked_at")
+    facts = JSONObject(**{name: name for name in fields})
+    return queues.annotate(line_order=Subquery(rows.values(json=facts)[:1]))
+
+
+def order_of(queue: Queue) -> QueueOrder | None:
+    """Read what ``with_order`` has added to a queue."""
+    facts: dict[str, Any] | None = getattr(queue, "line_order", None)
+    if facts is None:
+        return None
+    times = {name: parse_datetime(facts[name] or "") for name in ("placed_at", "checked_at")}
+    return QueueOrder(queue=queue.name, **facts | times)
 
 
 def standing(now: QueueNow, query: QueryDict, seen: Readable) -> Standing:

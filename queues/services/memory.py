@@ -208,8 +208,10 @@ class Memory:
         known = uid in self.records.by_uid
         _, record = self.records.learn(item)
         if not known:
-            record.digest = self.stored.pop(uid, 0)
-            record.kept = self.kept.pop(uid, None)
+            # Back before its end was written, as after a restored etcd: its row is still there.
+            back = self.gone.pop(uid, None)
+            record.digest = back.digest if back else self.stored.pop(uid, 0)
+            record.kept = back.kept if back else self.kept.pop(uid, None)
             self._job_moved(item)
         self._keep_messages(item, record)
         self.fresh[uid] = item

@@ -9,7 +9,7 @@ with; a test holds the two together.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -180,6 +180,12 @@ def uids_of(line: Line, names: Iterable[Name]) -> list[str]:
     )
     found = {(ns, name): uid for ns, name, uid in rows.values_list("namespace", "name", "uid")}
     return [found[name] for name in names if name in found]
+
+
+def strangers(cluster: Cluster, names: Set[Name]) -> bool:
+    """Return whether some of these workloads were never observed."""
+    rows = Workload.objects.filter(cluster=cluster, name__in={name for _, name in names})
+    return bool(names - set(rows.values_list("namespace", "name")))
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ from kube.visibility import PAGE, Pending
 from queues.models import Link, QueueOrder, Workload
 from queues.services.kueue_lists import DEPTH, Answer, KueueLists
 from queues.services.looked import looked_at
-from queues.services.placing import Line, Placed, own_order, place, read, uids_of
+from queues.services.placing import Line, Placed, own_order, place, read, strangers, uids_of
 from tenants.models import Cluster
 
 log = structlog.get_logger(__name__)
@@ -36,7 +36,7 @@ PLACE_EVERY: Final = 0.2  # seconds between two orders of one queue, at least
 PLACE_SHARE: Final = 4.0  # a queue rests this many times as long as its order took
 FAR_EVERY: Final = 20.0  # seconds for which places far behind may be those of before
 ASK_EVERY: Final = 2.0  # seconds between two questions about one queue, for each page of its list
-AGAIN: Final = 1.0  # seconds until a first difference is looked at again
+AGAIN: Final = 3.0  # seconds until a first difference is looked at again
 FRESH: Final = 30.0  # seconds for which a comparison stands while nothing changes
 SLOW: Final = 2.0  # seconds that Kueue's list is waited for where it is known to differ
 LOOK_EVERY: Final = 1.0  # seconds between two looks at who looks
@@ -211,6 +211,9 @@ class Positions:
     def _compare(self, line: Line, found: Pending, watched: Watched, now: float) -> None:
         own = own_order(line, DEPTH + BEYOND if found.complete else len(found.items))
         difference = compare(list(own), found.names, complete=found.complete)
+        if difference.unknown and strangers(self.cluster, set(found.names) - set(own)):
+            # Kueue has heard of workloads that the watch has not brought yet.
+            return
         if difference and not watched.differs:
             if watched.asked_of != watched.changes:
                 return

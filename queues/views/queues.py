@@ -15,10 +15,10 @@ from queues import access as own
 from queues import sentences
 from queues.reading.within import viewer_within
 from queues.selectors import events, pulse
-from queues.selectors.queues import readable, standing, with_readable
+from queues.selectors.queues import order_of, readable, standing, with_order, with_readable
 from queues.selectors.tenants import QueueNow, queues_now
 from queues.services.looked import look
-from queues.views import happened, meters
+from queues.views import happened, linewords, meters
 from queues.views.answers import oldest
 from tenants import access
 from tenants.models import Queue
@@ -30,16 +30,20 @@ EVENTS = "events"
 @login_required
 def queue(request: HttpRequest, cluster: str, name: str) -> HttpResponse:
     """Show one queue; jobs of tenants that the viewer does not see are counted, not named."""
-    rows = pulse.of_queue(access.queues(request.user).select_related("cluster", "tenant"))
+    rows = pulse.of_queue(with_order(access.queues(request.user)))
+    rows = rows.select_related("cluster", "tenant")
     row = access.fetch(request.user, rows, "queue.see", cluster__slug=cluster, name=name)
     look([(row.cluster_id, row.name)])
     beat = pulse.read(row)
-    draw = partial(_draw, request, row, beat)
-    moved = beat.quiet_stamp(access.rights(request.user))
+    line = linewords.told(order_of(row), row.strategy)
+    draw = partial(_draw, request, row, beat, line)
+    moved = beat.quiet_stamp(access.rights(request.user), line)
     return page_if_moved(request, "queues/queue.html", draw, "now", moved=moved, alive=beat.alive)
 
 
-def _draw(request: HttpRequest, row: Queue, beat: pulse.Pulse) -> tuple[dict[str, Any], object]:
+def _draw(
+    request: HttpRequest, row: Queue, beat: pulse.Pulse, line: list[linewords.Note]
+) -> tuple[dict[str, Any], object]:
     sight = own.sight(request.user)
     found = with_readable(Queue.objects.filter(pk=row.pk), sight.tenants)
     now = queues_now(found)[0]
@@ -47,11 +51,11 @@ def _draw(request: HttpRequest, row: Queue, beat: pulse.Pulse) -> tuple[dict[str
     parts = _happened if request.GET.get("show") == EVENTS else _jobs
     context, facts = parts(request, now, sight)
     context |= {
-        "queue": now.queue, "shown": shown, "ages": oldest(beat.ages), "alive": " ".join(beat.alive),
+        "queue": now.queue, "shown": shown, "line": line, "ages": oldest(beat.ages), "alive": " ".join(beat.alive),
         "may_ask": access.can(request.user, "request.create", row.tenant),
         "crumbs": [{"label": str(row.tenant), "url": reverse("tenant", args=[row.tenant.slug])}],
     }  # fmt: skip
-    return context, (shown.stamp, facts, beat.looks)
+    return context, (shown.stamp, facts, line, beat.looks)
 
 
 def _jobs(request: HttpRequest, now: QueueNow, sight: own.Sight) -> tuple[dict[str, Any], object]:

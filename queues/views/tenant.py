@@ -56,7 +56,7 @@ def _draw(request: HttpRequest, row: Tenant, beat: pulse.Pulse) -> tuple[dict[st
 def _jobs(request: HttpRequest, row: Tenant, queues: list[QueueNow]) -> dict[str, Any]:
     """Give the first waiting jobs in the words of the viewer, and the numbers of all jobs."""
     jobs = select.of_tenants(Tenant.objects.filter(pk=row.pk))
-    waiting = list(select.waiting(jobs).exclude(WRONG)[:WAITING_SHOWN])
+    waiting = list(select.waiting(jobs.filter(state="waiting").exclude(WRONG))[:WAITING_SHOWN])
     viewer = viewer_within(own.sight(request.user), waiting, queues)
     owners = {(each.queue.cluster_id, each.queue.name): each.queue for each in queues}
     return {

@@ -18,7 +18,7 @@ from queues.views.meters import QueueShown
 
 # The height of one side of a drawing of who lends, in pixels.
 STEP: Final = 34
-WIDTH: Final = 96
+WIDTH: Final = 56
 THIN, THICK = 2.0, 12.0
 
 

@@ -1,16 +1,25 @@
 """What tests ask of every answer of the API: its description holds, and nothing of others."""
 
+from datetime import timedelta
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import yaml
+from django.utils import timezone
 from jsonschema import Draft202012Validator, FormatChecker
 
+from tenants.models import Request
 from tests.cast import MARK
+from tests.queues import seen
 
 FILE = Path(__file__).parents[1] / "contracts" / "openapi.yaml"
 ROOT = "/api/v1/"
+#: One address of each kind, as the language team asks.
+LOOKED_AT = [
+    "jobs/", "jobs/lab/nlp/train-1/", "jobs/lab/nlp/train-1/why/", "queues/", "queues/lab/nlp-train/",
+    "queues/lab/nlp-train/positions/", "tenants/", "tenants/nlp/", "requests/", "clusters/", "clusters/lab/",
+]  # fmt: skip
 
 
 @cache
@@ -56,3 +65,32 @@ def ask(client: Any, url: str, path: str, **query: object) -> Any:
 def nothing_of_others(answer: Any) -> None:
     assert MARK not in answer.content.decode()
     assert MARK not in str(dict(answer.items()))
+
+
+# --- a day of both teams ---------------------------------------------------------------------------
+
+
+def line_of_both(lab):
+    """Both teams wait in the queue of the language team."""
+    seen.lab(lab.cluster)
+    at = timezone.now() - timedelta(hours=1)
+    seen.workload(
+        lab.cluster, "first", position=1, devices=4, priority=2000, priority_class="boss-urgent"
+    )
+    seen.workload(lab.cluster, MARK, namespace="cv", position=2, devices=16)
+    seen.workload(lab.cluster, f"{MARK}-2", namespace="cv", position=3, devices=1)
+    seen.workload(lab.cluster, "train-1", position=4, priority_class="normal-batch", created_at=at)
+
+
+def day_of_both(lab):
+    """Both teams wait in both queues; one job runs, one is done."""
+    line_of_both(lab)
+    at = timezone.now() - timedelta(hours=1)
+    seen.running(lab.cluster, "train-0", created_at=at - timedelta(days=1))
+    seen.workload(lab.cluster, "report", state="finished", code="succeeded", stage="", params={})
+    seen.workload(lab.cluster, f"{MARK}-3", namespace="cv", queue="cv-train", position=1)
+    Request.objects.create(
+        cluster=lab.cluster, tenant=lab.nlp, kind="quota", author=lab.alice, reason="A better model",
+        state="planned", key="key-0123456789abcdef", problems=[{"field": "", "code": "GP-2205"}],
+        edits=[{"edit": "set_quota", "queue": "nlp-train", "flavor": "a100", "nominal": 24}],
+    )  # fmt: skip

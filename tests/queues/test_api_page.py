@@ -14,7 +14,6 @@ from django.core.management.base import CommandError
 from queues.filters import JobQuery, QueueQuery, RequestFilter
 from tests.cast import PASSWORD
 from tests.queues import api, seen
-from tests.queues.test_api import line_of_both
 
 DOC = (Path(__file__).parents[2] / "docs" / "api.md").read_text()
 BLOCKS = re.findall(r"```(sh|json|console)\n(.*?)```", DOC, re.S)
@@ -31,7 +30,7 @@ COMMANDS = [block.removeprefix("$ ").strip() for _kind, block in BLOCKS if block
 def shell(committed_lab, live_server, tmp_path):
     if shutil.which("curl") is None:
         pytest.skip("no curl on the path")
-    line_of_both(committed_lab)
+    api.line_of_both(committed_lab)
     names = {"PORTAL": live_server.url, "WHO": "bob", "PASSWORD": PASSWORD}
 
     def run(block):

@@ -282,6 +282,7 @@ def test_kueue_is_believed_again_when_it_agrees_again(lab, watching):
 
 def test_a_list_from_before_the_last_change_says_nothing(lab, watching):
     waiting(lab.cluster, "a", 9)
+    waiting(lab.cluster, "ghost", turn="", state="running")
     made, kueue = watching(nlp_train=["ghost"])
     for number in range(4):
         made.refresh()
@@ -291,6 +292,17 @@ def test_a_list_from_before_the_last_change_says_nothing(lab, watching):
     made.refresh()
     assert len(kueue.asked) >= 4
     assert (order().checks, order().source, order().pending) == (0, "own", 5)
+
+
+def test_a_list_with_workloads_that_nobody_has_seen_yet_says_nothing(lab, watching):
+    waiting(lab.cluster, "a", 9)
+    made, kueue = watching(nlp_train=["new", "a"])
+    refresh(made, 4)
+    assert len(kueue.asked) >= 4
+    assert (order().checks, places()) == (0, [("a", 1, 1)])
+    waiting(lab.cluster, "new", 1, turn="", state="running")
+    refresh(made, 2)
+    assert (order().differing, order().source) == (1, "kueue")
 
 
 def test_places_beyond_the_end_of_the_list_are_in_own_order(lab, watching, monkeypatch):

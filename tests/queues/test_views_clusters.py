@@ -275,9 +275,9 @@ def test_departments_nest(full, client):
     Department.objects.filter(name="research").update(parent=lab)
     text = pages.text(open_(client, full.dave, PAGE))
 
-    assert '<th scope="row" class="d0">Lab A' in text
-    assert '<th scope="row" class="d1">Research' in text
-    assert '<td class="d2"><a class="open" href="/c/lab/queues/cv-train/">' in text
+    assert '<tr class="department in0"><th scope="row">Lab A' in text
+    assert '<tr class="department in1"><th scope="row">Research' in text
+    assert '<tr class="in2"><td><a class="open" href="/c/lab/queues/cv-train/">' in text
 
 
 def test_queue_that_the_catalog_lacks_is_counted_for_the_platform(full, client):
@@ -345,7 +345,8 @@ def gangs_of(client):
     """The cells of the table, line by line."""
     table = pages.text(client.get(PAGE)).partition('<table class="list gangs">')[2]
     lines = table.partition("<tbody>")[2].partition("</tbody>")[0].split("</tr>")[:-1]
-    return [[each for each in re.split(r"(?:<[^>]*>)+", line) if each.strip()] for line in lines]
+    cells = [re.split(r"(?:<[^>]*>)+", line) for line in lines]
+    return [[each.strip() for each in line if each.strip()] for line in cells]
 
 
 def test_largest_gang_of_a_host_and_of_a_rack(full, client):

@@ -14,6 +14,7 @@ from queues.models import (
     ObjectResult,
     ObservedObject,
     PlanObject,
+    QueueOrder,
     Workload,
 )
 from tenants.models import Entry, Queue
@@ -148,6 +149,47 @@ def test_asking_is_for_leads(full, client):
     assert "requests/new" not in pages.text(client.get(URL))
     client.force_login(full.alice)
     assert "requests/new" in pages.text(client.get(URL))
+
+
+# --- how the line moves ------------------------------------------------------------------------------
+
+
+def ordered(lab, **facts):
+    now = timezone.now()
+    values = {"queue": "nlp-train", "strategy": "BestEffortFIFO", "placed_at": now, "pending": 4}
+    return QueueOrder.objects.create(cluster=lab.cluster, **(values | facts))
+
+
+ORDERS = [
+    ({}, "A job further back starts first when it fits"),
+    ({"strategy": "StrictFIFO"}, "Strictly in order"),
+    ({}, "The highest priority comes first, then the oldest."),
+    ({"by_use": True}, "Entries that used little of late come first"),
+    ({"source": "kueue", "checked_at": 1}, "Kueue lists the same places."),
+    ({"differing": 3, "checked_at": 1}, "The places are an estimate"),
+    ({}, "were not compared lately"),
+]
+
+
+@pytest.mark.parametrize(("facts", "words"), ORDERS)
+def test_how_the_line_moves_and_how_sure_it_is(full, client, facts, words):
+    if "checked_at" in facts:
+        facts = facts | {"checked_at": timezone.now()}
+    ordered(full, **facts)
+    client.force_login(full.bob)
+
+    assert words in pages.words(client.get(URL))
+
+
+def test_places_that_became_an_estimate_are_told(full, client):
+    row = ordered(full)
+    client.force_login(full.bob)
+    stamp = pages.stamp(client, URL)
+
+    row.differing, row.checked_at = 2, timezone.now()
+    row.save(update_fields=["differing", "checked_at"])
+
+    assert pages.changed(client, URL, stamp)
 
 
 # --- shut, and what happened -----------------------------------------------------------------------

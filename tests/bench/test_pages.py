@@ -1,0 +1,159 @@
+"""Queue, tenant home and misrouted jobs with 50,000 workloads, against their bare SQL and text.
+
+The bare way runs the very statements of a page with a plain cursor and writes the rows that the
+page shows as plain escaped text: no objects, no rights, no words.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from html import escape
+from itertools import cycle, islice
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from portal.web.lists import pack
+from queues.models import Workload
+from tenants.models import Entry, Queue
+from tests import cast
+from tests.queues import pages, seen
+
+WORKLOADS = 50_000
+QUEUES = 12
+ROUNDS = 9
+TIMES_BARE = 3.0
+DEEPER = 1.2
+CHEAPER = 20.0
+POLL = {"HX-Request": "true"}
+
+pytestmark = [pytest.mark.bench, pytest.mark.django_db]
+
+
+def best(run: Callable[[], Any]) -> float:
+    """Give the shortest time of several runs, in milliseconds."""
+    times = []
+    for _ in range(ROUNDS):
+        began = time.perf_counter()
+        run()
+        times.append(time.perf_counter() - began)
+    return 1000 * min(times)
+
+
+def fill(lab: Any, queues: int) -> None:
+    """Spread the workloads over the queues of the language team: nine of ten wait."""
+    seen.lab(lab.cluster)
+    first = Queue.objects.get(name="nlp-train")
+    names = [("nlp-train", "nlp")]
+    for number in range(1, queues):
+        more = Queue.objects.create(
+            cluster=lab.cluster, tenant=lab.nlp, department=first.department,
+            name=f"nlp-{number}", purpose=first.purpose, strategy=first.strategy,
+            stop_policy=first.stop_policy, spec=first.spec,
+        )  # fmt: skip
+        Entry.objects.create(
+            queue=more, cluster=lab.cluster, namespace=f"nlp-{number}", name="main"
+        )
+        names.append((more.name, f"nlp-{number}"))
+    places = {name: 0 for name, _ in names}
+    now, rows = timezone.now(), []
+    for number, (queue, namespace) in enumerate(islice(cycle(names), WORKLOADS)):
+        runs = number % 10 == 0
+        places[queue] += not runs
+        rows.append(
+            Workload(
+                cluster=lab.cluster, uid=f"uid-{number}", namespace=namespace,
+                name=f"job-train-{number}-0a1b2", job_kind="Job", job_name=f"train-{number}",
+                entry="main", queue=queue, priority=1000, priority_class="normal-batch",
+                devices=8, state="running" if runs else "waiting",
+                stage="" if runs else "quota", code="running" if runs else "quota_short",
+                params={} if runs else {
+                    "resource": "nvidia.com/gpu", "flavor": "a100", "missing": "8"
+                },
+                raw="" if runs else "insufficient unused quota for nvidia.com/gpu in flavor "
+                "a100, 8 more needed",
+                position=None if runs else places[queue], since=now, created_at=now,
+                observed_at=now, resource_version="1",
+            )
+        )  # fmt: skip
+    Workload.objects.bulk_create(rows, batch_size=2000)
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")
+
+
+@pytest.fixture(params=[QUEUES, 1], ids=["12 queues", "one queue"])
+def filled(request, db):
+    lab = cast.make()
+    fill(lab, request.param)
+    return lab
+
+
+def bare(url: str, client: Client) -> Callable[[], str]:
+    """Give the bare way of a page: its statements, and its rows as text."""
+    with CaptureQueriesContext(connection) as caught:
+        page = pages.text(client.get(url, headers=POLL))
+    statements = [each["sql"] for each in caught if each["sql"].startswith(("SELECT", "(SELECT"))]
+    cells = re.findall(r"<td[^>]*>(.*?)</td>", page, re.DOTALL)
+
+    def run() -> str:
+        with connection.cursor() as cursor:
+            for sql in statements:
+                cursor.execute(sql)
+                cursor.fetchall()
+        return "".join(f"<td>{escape(cell)}</td>" for cell in cells)
+
+    return run
+
+
+def report(name: str, numbers: dict[str, float]) -> None:
+    said = "  ".join(f"{key} {value:.1f} ms" for key, value in numbers.items())
+    print(f"{name:28} {said}")  # noqa: T201
+
+
+URLS = ["/c/lab/queues/nlp-train/", "/t/nlp/", "/clusters/lab/", "/misrouted/"]
+
+
+def test_pages_cost_little_more_than_their_rows(filled):
+    """Filling takes longer than measuring, so all is measured in one go."""
+    client = Client()
+    client.force_login(filled.alice)
+    found = {url: measured(url, client) for url in URLS}
+    deep = deeper(client)
+
+    slow = {url: n for url, n in found.items() if n["page"] > TIMES_BARE * n["bare"]}
+    dear = {url: n for url, n in found.items() if n["page"] < CHEAPER * n["unchanged"]}
+    assert not slow
+    assert not dear
+    assert max(deep.values()) < DEEPER * deep["first"]
+
+
+def measured(url: str, client: Client) -> dict[str, float]:
+    first = client.get(url, headers=POLL)
+    stamp = pages.SEEN.search(pages.text(first))[1]  # type: ignore[index]
+    assert client.get(url, {"seen": stamp}, headers=POLL).status_code == 204
+    numbers = {
+        "page": best(lambda: client.get(url, headers=POLL)),
+        "bare": best(bare(url, client)),
+        "unchanged": best(lambda: client.get(url, {"seen": stamp}, headers=POLL)),
+    }
+    report(url, numbers)
+    return numbers
+
+
+def deeper(client: Client) -> dict[str, float]:
+    """Half-way down the line of one queue, and at the end of it."""
+    url = URLS[0]
+    total = Workload.objects.filter(queue="nlp-train", state="waiting").count()
+    numbers = {"first": best(lambda: client.get(url, headers=POLL))}
+    for name, place in (("middle", total // 2), ("last", total - 60)):
+        row = Workload.objects.get(queue="nlp-train", position=place)
+        after = {"after": pack("place", [row.position, row.pk])}
+        numbers[name] = best(lambda after=after: client.get(url, after, headers=POLL))
+    report("deep", numbers)
+    return numbers
