@@ -39,14 +39,15 @@ class ClusterRow:
 
     @property
     def alive_at(self) -> Any:
-        """Give the oldest sign of life, or nothing when one stream was never heard."""
-        times = [stream.alive_at for stream in self.streams if stream.alive_at is not None]
-        return min(times) if times and len(times) == len(self.streams) else None
+        """Give the oldest sign of life of what is needed, or nothing when a part was never heard."""
+        needed = [stream for stream in self.streams if stream.needed]
+        times = [stream.alive_at for stream in needed if stream.alive_at is not None]
+        return min(times) if times and len(times) == len(needed) else None
 
     @property
     def lost(self) -> bool:
         """Say whether a line to the cluster is down."""
-        return any(is_lost(stream.lost_since) for stream in self.streams)
+        return any(is_lost(stream.lost_since) for stream in self.streams if stream.needed)
 
 
 def cluster_rows(clusters: QuerySet[Cluster]) -> list[ClusterRow]:
@@ -66,7 +67,7 @@ def with_health(clusters: QuerySet[Cluster]) -> QuerySet[Cluster]:
     )  # fmt: skip
     line = JSONObject(
         kind="kind", listed_at="listed_at", alive_at="alive_at", lost_since="lost_since",
-        error="error",
+        error="error", needed="needed",
     )  # fmt: skip
     jobs = Workload.objects.filter(**of_it)
     found: QuerySet[Cluster] = clusters.annotate(

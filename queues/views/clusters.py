@@ -19,6 +19,7 @@ from queues.selectors.clusters import cluster_now, cluster_rows
 from queues.selectors.gangs import gangs
 from queues.selectors.room import Tree, trees
 from queues.selectors.tenants import TREE_LIMIT, described, joined
+from queues.selectors.unknown import unknown_texts
 from queues.services import links
 from queues.views import health, laid, meters
 from queues.views.answers import person, see_other
@@ -67,6 +68,7 @@ def _draw(request: HttpRequest, row: Cluster) -> tuple[dict[str, Any], object]:
     context: dict[str, Any] = {
         "cluster": row, "now": now, "health": health.Health(now, details=details),
         "details": details, "cut": cut, "queues": shown,
+        "unknown": unknown_texts(row) if details else [],
         "strangers": strangers(tree, shown) if details and not cut else 0,
         "may_write": access.can(request.user, "cluster.write", row),
         "pools": [health.PoolLine(pool) for pool in now.pools],
@@ -76,7 +78,8 @@ def _draw(request: HttpRequest, row: Cluster) -> tuple[dict[str, Any], object]:
     }  # fmt: skip
     lines = [each.stamp for each in context["branches"]]
     names = ("pools", "laid", "flows", "strangers")
-    return context, (context["health"].stamp, lines, [context[name] for name in names])
+    texts = [(each.pk, each.times) for each in context["unknown"]]
+    return context, (context["health"].stamp, lines, [context[name] for name in names], texts)
 
 
 @sensitive_post_parameters("reader", "applier")

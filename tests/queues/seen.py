@@ -11,12 +11,12 @@ from tests.cast import GIB
 KINDS = ("ClusterQueue", "Cohort", "LocalQueue", "Node", "ResourceFlavor", "Workload")
 
 
-def workload(cluster: Any, name: str, **more: Any) -> Workload:
+def workload(cluster: Any, job: str, /, **more: Any) -> Workload:
     """One job of the language team that waits for eight devices."""
     now = timezone.now()
     values = {
-        "uid": f"uid-{more.get('namespace', 'nlp')}-{name}", "namespace": "nlp",
-        "name": f"job-{name}-0a1b2", "job_kind": "Job", "job_name": name, "entry": "main",
+        "uid": f"uid-{more.get('namespace', 'nlp')}-{job}", "namespace": "nlp",
+        "name": f"job-{job}-0a1b2", "job_kind": "Job", "job_name": job, "entry": "main",
         "queue": "nlp-train", "priority": 1000, "devices": 8, "state": "waiting",
         "stage": "quota", "code": "quota_short", "since": now - timedelta(minutes=41),
         "params": {"resource": "nvidia.com/gpu", "flavor": "a100", "missing": "8"},
@@ -29,7 +29,7 @@ def workload(cluster: Any, name: str, **more: Any) -> Workload:
     return Workload.objects.create(cluster=cluster, **values)
 
 
-def running(cluster: Any, name: str, **more: Any) -> Workload:
+def running(cluster: Any, job: str, /, **more: Any) -> Workload:
     """One job that holds eight devices."""
     held = [{"flavor": "a100", "resource": "nvidia.com/gpu", "amount": 8}]
     facts = {
@@ -40,7 +40,7 @@ def running(cluster: Any, name: str, **more: Any) -> Workload:
         "raw": "",
         "held": held,
     }
-    return workload(cluster, name, **(facts | more))
+    return workload(cluster, job, **(facts | more))
 
 
 def observed(

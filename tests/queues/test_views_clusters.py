@@ -10,7 +10,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import timezone
 
 from queues import sealing
-from queues.models import Credential, Link, ObservedObject, Stream
+from queues.models import Credential, Link, ObservedObject, Stream, UnknownText
 from tenants.models import AuditEvent, Cluster, Department, Pool, Revision
 from tests import cast
 from tests.cast import MARK
@@ -597,3 +597,23 @@ def test_hostile_file_is_not_read_to_its_end(lab, client, keys):
 
     assert answer.status_code == 422
     assert answer.context["form"].errors["reader"]
+
+
+def test_texts_that_no_rule_knows_are_shown_to_the_platform_alone(full, client):
+    now = timezone.now()
+    UnknownText.objects.create(
+        cluster=full.cluster, form="the moon is # full", example="the moon is half full", times=7,
+        first_at=now, last_at=now,
+    )  # fmt: skip
+    assert "the moon is half full 7" in pages.words(open_(client, full.dave, PAGE))
+    assert "moon" not in pages.words(open_(client, full.alice, PAGE))
+
+
+def test_a_kind_that_is_not_needed_makes_no_cluster_unreachable(full, client):
+    since = timezone.now() - timedelta(hours=1)
+    Stream.objects.create(
+        cluster=full.cluster, kind="LimitRange", needed=False, lost_since=since, error="forbidden"
+    )
+    said = pages.words(open_(client, full.dave, LIST))
+    assert "Unreachable" not in said
+    assert "Never seen" not in said

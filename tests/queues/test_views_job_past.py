@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+from django.utils import timezone
 
 from queues.models import Lifetime, Workload
 from tests.cast import MARK
@@ -70,7 +71,11 @@ def test_names_nothing_of_those_who_took_the_place(town, client, who):
 def test_masks_names_of_others_in_the_texts_of_changes(town, bob):
     seen.workload(town.cluster, MARK, namespace="cv", queue="cv-train")
     life = Lifetime.objects.get(job_name="train-1")
-    life.changes.update(message=f"waits behind cv/{MARK}")
+    now = timezone.now()
+    life.changes.create(
+        type="QuotaReserved", status="False", reason="Pending", at=now, seen_at=now,
+        message=f"waits behind cv/{MARK}",
+    )  # fmt: skip
     answer = bob.get(URL)
 
     assert "waits behind" in pages.words(answer)
