@@ -24,8 +24,8 @@ REPEATS: Final = frozenset({
     "Misconfigured", "TopologyPlacementFailed", "WaitingForPreemptedWorkloads", "OnHold",
     "WaitingForPodsReady", "Suspended",
 })  # fmt: skip
-OBJECTS: Final = 20_000
-EACH: Final = 4
+OBJECTS: Final = 5_000
+EACH: Final = 3
 TEXT: Final = 2000
 KEPT: Final = timedelta(days=7)
 COLUMNS: Final = (

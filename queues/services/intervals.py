@@ -61,6 +61,7 @@ def note(
     found = list(changes)
     if not found:
         return 0
+    ledger.lock(cluster.pk)
     moment = Moment(now, since or now - LIVE)
     book = _Book(cluster, moment, lives.read(cluster, {change.uid for change in found}))
     for change in found:

@@ -34,6 +34,7 @@ TABLES: Final[dict[type[models.Model], tuple[str, ...]]] = {
 }
 
 Row = Sequence[Any]
+_LOCK_CLASS: Final = 0x6C6564  # "led": keeps these locks apart from other advisory locks
 
 
 def append(model: type[models.Model], rows: Sequence[Row]) -> int:
@@ -50,6 +51,16 @@ def append(model: type[models.Model], rows: Sequence[Row]) -> int:
     with connection.cursor() as cursor, cursor.copy(statement) as copy:
         copy.write(as_csv(rows))
     return len(rows)
+
+
+def lock(cluster_id: int) -> None:
+    """Let one writer at a time into the ledger of a cluster, until its transaction ends.
+
+    The observer's lease says the same; this holds for one that has lost it and does not know.
+    Locking the rows themselves would write each of them, also those that stay as they are.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [_LOCK_CLASS, cluster_id])
 
 
 def next_ids(count: int) -> list[int]:

@@ -74,8 +74,8 @@ def as_json(value: Any) -> str:
 
 
 def read(cluster: Cluster, uids: Iterable[str]) -> dict[str, Life]:
-    """Read the lifetimes of these Workloads in one query, and lock them."""
-    rows = Lifetime.objects.filter(cluster=cluster, uid__in=list(uids)).select_for_update()
+    """Read the lifetimes of these Workloads."""
+    rows = Lifetime.objects.filter(cluster=cluster, uid__in=list(uids))
     return {
         row[2]: _life(dict(zip(COLUMNS, row, strict=True))) for row in rows.values_list(*COLUMNS)
     }

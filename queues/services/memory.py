@@ -12,7 +12,7 @@ from typing import Final
 
 from kube.job_kinds import JOB_KINDS
 from kube.kinds import Kind
-from kube.lenient import items, text
+from kube.lenient import items, mapping, text
 from kube.manager_facts import Manager
 from kube.queue_settings import QueueSettings
 from kube.wire import Change
@@ -258,7 +258,8 @@ class Memory:
         if change == "DELETED":
             return
         about = self.happened.take(item)
-        self.events[text(item, "metadata", "uid")] = item
+        if not self._is_foreign(item):
+            self.events[text(item, "metadata", "uid")] = item
         if not about:
             return
         uid = about if about in self.records.by_uid else self.records.of_job(about)
@@ -270,6 +271,13 @@ class Memory:
             self._read_again(uid)
         else:
             self.strays.look_again(about)
+
+    def _is_foreign(self, item: Object) -> bool:
+        """Return whether an event is about a pod that is not followed, as far as that is known."""
+        about = mapping(item, "involvedObject")
+        if text(about, "kind") != "Pod" or not self.pods.complete:
+            return False
+        return text(about, "uid") not in self.pods.by_uid
 
     def _hear_of_check(self, item: Object, record: Record) -> None:
         """Keep the text of a check that only an event still tells."""

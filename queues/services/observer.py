@@ -60,6 +60,7 @@ class Observer:
         self.announcer = Announcer(cluster)
         self._open: set[str] = set()
         self._lost: set[str] = set()
+        self._moved: set[str] = set()
         self._line_moved = self._silent = False
         self._batch: list[Event] = []
         self._next: dict[str, float] = {}
@@ -143,7 +144,11 @@ class Observer:
 
     def _write(self) -> None:
         done = self.window.write(again=AGAIN, strays=self._due("strays", SEEN_EVERY))
-        self.positions.mark(done.queues)
+        self._moved |= done.queues
+        if "Workload" not in self.memory.listing:
+            # While a list comes, every window would put every queue in order once more.
+            self.positions.mark(self._moved)
+            self._moved = set()
         if done.rows or self._line_moved:
             self.announcer.window(
                 workloads=done.workloads, objects=done.objects, line=self._line_moved

@@ -1,7 +1,8 @@
 """The workloads of a cluster as last heard: a small record each, and who depends on what.
 
-A record keeps what explains its workload in packed form, about a tenth of what the same facts
-take as Python objects, and unpacks it when the workload must be read again.
+A record keeps what explains its workload in packed form, a fraction of what the same facts take
+as Python objects, and unpacks it when the workload must be read again. What a workload asks for
+is packed apart: most workloads of a cluster ask for the same as others, and share it.
 """
 
 from __future__ import annotations
@@ -15,18 +16,20 @@ import msgspec
 from queues.services.observed import Object, job_uids, key_of, trim
 
 NOTHING: Final[frozenset[str]] = frozenset()
+#: Packed specs that no workload has any more are thrown away when there are as many as these.
+SPARE: Final = 1000
 
 
 class Record(msgspec.Struct, gc=False):
     """One workload. ``digest`` is what the database holds, 0 when it holds nothing.
 
-    ``held`` is the queue that it holds quota in, ``queue`` the one in its row. ``mark`` is the
-    number of the list that last held it.
+    ``held`` is the queue that it holds quota in, ``queue`` the one in its row, ``job`` the uid of
+    its job. ``mark`` is the number of the list that last held it, ``kept`` what its checks said.
     """
 
     namespace: str
-    name: str
     packed: bytes
+    spec: bytes
     entry: str
     held: str
     job: str
@@ -43,11 +46,13 @@ class Records:
         """Know nothing."""
         self.by_uid: dict[str, Record] = {}
         self.mark = 0
-        self._names: dict[str, str] = {}
+        # By a hash of namespace and name: fifty thousand more texts would be megabytes.
+        self._names: dict[int, str] = {}
         self._of_entry: dict[tuple[str, str], set[str]] = {}
         self._holding: dict[str, set[str]] = {}
         self._of_job: dict[str, str] = {}
         self._entries: dict[str, set[str]] = {}
+        self._specs: dict[bytes, bytes] = {}
         self._encode = msgspec.msgpack.Encoder().encode
         self._decode = msgspec.msgpack.Decoder().decode
 
@@ -58,21 +63,15 @@ class Records:
     def learn(self, item: Object) -> tuple[str, Record]:
         """Take a workload in as it is now; return its uid and record."""
         uid = str(item["metadata"]["uid"])
-        namespace, name = key_of(item)
         spec, status = item.get("spec") or {}, item.get("status") or {}
         entry = sys.intern(str(spec.get("queueName") or ""))
         held = sys.intern(str((status.get("admission") or {}).get("clusterQueue") or ""))
-        packed = self._encode(trim(item))
+        packed, shared = self._pack(item)
         record = self.by_uid.get(uid)
         if record is None:
-            job = next(iter(self.jobs_of(item)), "")
-            record = Record(sys.intern(namespace), name, packed, entry, held, job)
-            self.by_uid[uid] = record
-            self._names[f"{namespace}/{name}"] = uid
-            self._of_job.update((job, uid) for job in self.jobs_of(item))
-            self._place(uid, record)
+            record = self._add(uid, item, Record("", packed, shared, entry, held, ""))
         else:
-            record.packed = packed
+            record.packed, record.spec = packed, shared
             if (entry, held) != (record.entry, record.held):
                 self._unplace(uid, record)
                 record.entry, record.held = entry, held
@@ -80,16 +79,35 @@ class Records:
         record.mark = self.mark
         return uid, record
 
+    def _pack(self, item: Object) -> tuple[bytes, bytes]:
+        """Return what is the workload's own, and what it asks for, which others may share."""
+        own = {key: value for key, value in trim(item).items() if key != "spec"}
+        spec = self._encode(item.get("spec"))
+        if len(self._specs) > 2 * len(self.by_uid) + SPARE:
+            self._specs = {each.spec: each.spec for each in self.by_uid.values()}
+        return self._encode(own), self._specs.setdefault(spec, spec)
+
+    def _add(self, uid: str, item: Object, record: Record) -> Record:
+        namespace, name = key_of(item)
+        jobs = self.jobs_of(item)
+        record.namespace, record.job = sys.intern(namespace), next(iter(jobs), "")
+        self.by_uid[uid] = record
+        self._names[hash((namespace, name))] = uid
+        self._of_job.update((job, uid) for job in jobs)
+        self._place(uid, record)
+        return record
+
     def forget(self, uid: str) -> Record | None:
         """Drop a workload; return its last record."""
         record = self.by_uid.pop(uid, None)
         if record is None:
             return None
         self._unplace(uid, record)
-        name = f"{record.namespace}/{record.name}"
+        item = self.unpack(record)
+        name = hash(key_of(item))
         if self._names.get(name) == uid:
             del self._names[name]
-        for job in self.jobs_of(self.unpack(record)):
+        for job in self.jobs_of(item):
             if self._of_job.get(job) == uid:
                 del self._of_job[job]
         return record
@@ -105,11 +123,12 @@ class Records:
     def unpack(self, record: Record) -> Object:
         """Return the workload again."""
         found: Object = self._decode(record.packed)
+        found["spec"] = self._decode(record.spec)
         return found
 
     def named(self, namespace: str, name: str) -> str | None:
         """Return the uid of the workload of that name."""
-        return self._names.get(f"{namespace}/{name}")
+        return self._names.get(hash((namespace, name)))
 
     def of_job(self, job_uid: str) -> str | None:
         """Return the uid of a workload of that job."""

@@ -84,11 +84,12 @@ class Surroundings:
         """Return the pods of a workload; ``None`` while no list was read, or if they are far."""
         if not self.pods.complete or text(item, "status", "clusterName"):
             return None
-        return self.pods.of(record.namespace, record.name, record.job)
+        return self.pods.of(record.namespace, text(item, "metadata", "name"), record.job)
 
     def _events(self, item: Object, record: Record) -> list[Object]:
         about = [text(item, "metadata", "uid"), record.job]
-        about += self.pods.uids(record.namespace, record.name, record.job)
+        name = text(item, "metadata", "name")
+        about += self.pods.uids(record.namespace, name, record.job)
         return self.happened.of(about)
 
     def _line(self, queue: str) -> Line | None:

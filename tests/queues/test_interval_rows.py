@@ -5,7 +5,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.db import DatabaseError, IntegrityError, connection, transaction
 
-from queues.models import Gap, Interval, Lifetime
+from kube import phases
+from queues.models import Gap, Interval, Lifetime, Phase, Quality
 
 pytestmark = pytest.mark.django_db
 START = datetime(2026, 11, 2, 9, 0, tzinfo=UTC)
@@ -86,3 +87,8 @@ def test_a_lifetime_is_never_removed(lab):
     life = lifetime(lab.cluster)
     with pytest.raises(DatabaseError, match="queues_lifetime is forbidden"), transaction.atomic():
         life.delete()
+
+
+def test_rows_and_rules_have_the_same_phases_and_qualities():
+    assert set(Phase.values) == {str(each) for each in phases.Phase}
+    assert set(Quality.values) == {str(each) for each in phases.Quality}
