@@ -53,6 +53,20 @@ LOOKS: Final[Mapping[tuple[str, str], str]] = {
     ("Finished", "True"): "finished",
     ("Active", "False"): "deactivated",
 }
+#: What Kueue writes in one second, in the order in which it happens.
+ORDER: Final = (
+    ("Priority", ""), ("QuotaReserved", "True"), ("Admitted", "True"), ("PodsReady", "True"),
+    ("DeactivationTarget", "True"), ("Evicted", "True"), ("Preempted", "True"),
+    ("QuotaReserved", "False"), ("Admitted", "False"), ("Requeued", "True"), ("Finished", "True"),
+)  # fmt: skip
+#: What begins so was true before and is none of the news.
+BEFORE: Final = "Previously: "
+
+
+def rank(kind: str, status: str) -> int:
+    """Give the place of a line among those of the same second; what has none is the first."""
+    key = (kind, "") if kind == "Priority" else (kind, status)
+    return ORDER.index(key) if key in ORDER else -1
 
 
 def change(kind: str, status: str, reason: str) -> str:

@@ -111,6 +111,7 @@ def _viewer(sight: Sight, lines: Iterable[Line]) -> Viewer:
 
 def _moments(lines: Iterable[Line], viewer: Viewer) -> list[Moment]:
     """Put each change into words, the newest first."""
+    rows = sorted(lines, key=lambda line: (line.at, change_texts.rank(line.type, line.status)))
     return [
         Moment(
             when=line.at,
@@ -118,13 +119,14 @@ def _moments(lines: Iterable[Line], viewer: Viewer) -> list[Moment]:
             state=change_texts.look(line.type, line.status),
             note=_note(line, viewer),
         )
-        for line in reversed(list(lines))
+        for line in reversed(rows)
     ]
 
 
 def _note(line: Line, viewer: Viewer) -> str:
     """Give the cluster's own words, and whether the time is only when it was seen."""
-    words = sentences.cleaned(line.message, viewer)
+    old = line.message.startswith(change_texts.BEFORE)
+    words = "" if old else sentences.cleaned(line.message, viewer)
     return words if line.exact else " · ".join(filter(None, [words, _("time as seen")]))
 
 

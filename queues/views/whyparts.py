@@ -36,15 +36,21 @@ def parts(why: Why) -> dict[str, Any]:
     """Give what the template of the page draws."""
     job = why.job
     lines = [(each, meters.meter(each, each.room)) for each in why.lines if each.room]
+    rungs = [_rung(why, rung) for rung in why.ladder]
     return {
         "why": why, "job": job, "queue": why.facts.queue, "ages": why.facts.ages,
         "figures": figures(why), "steps": _steps(why), "never": hopeless(why),
-        "notes": notes(why), "rungs": [_rung(why, rung) for rung in why.ladder],
+        "notes": notes(why), "rungs": rungs, "passed": all(_is_passed(each) for each in rungs),
         "place": why.facts.place, "told": told(why), "holds": sentences.holds(job),
         "meters": [meter for each, meter in lines if each.is_device],
         "other_meters": [meter for each, meter in lines if not each.is_device],
         "topics": _topics(why), "words": list(dict.fromkeys(each.raw for each in why.reasons if each.raw)),
     }  # fmt: skip
+
+
+def _is_passed(rung: RungShown) -> bool:
+    """Say whether there is nothing to read at a stage."""
+    return rung.state == "done" and not rung.reasons
 
 
 def _topics(why: Why) -> str:

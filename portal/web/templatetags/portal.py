@@ -19,7 +19,7 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from portal.web.states import look
+from portal.web.states import Look, look
 from portal.web.wording import (
     DASH,
     MINUS,
@@ -217,10 +217,14 @@ def steps(rows: Iterable[Any]) -> dict[str, Any]:
     return {"rows": [(row, icons.get(row.state, "ring")) for row in rows]}
 
 
+#: A moment that is of no state.
+DOT = Look("off", "dot", "")
+
+
 @register.inclusion_tag("parts/timeline.html")
 def timeline(moments: Iterable[Any]) -> dict[str, Any]:
-    """What happened, newest last, as dots on a line."""
-    return {"rows": [(row, look(row.state)) for row in moments]}
+    """What happened, in the given order, as dots on a line."""
+    return {"rows": [(row, look(row.state) if row.state else DOT) for row in moments]}
 
 
 KINDS = {
