@@ -157,6 +157,7 @@ def test_a_job_that_gives_pods_back_and_is_deleted_holds_less_and_then_nothing(s
             return found if len(found) == 2 else None
 
         first = wait_for(running)[0]["metadata"]["name"]
+        wait_for(lambda: timezone.now() > reserved + timedelta(seconds=3))
         before = timezone.now()
         scene.patch(f"{pods}/{first}/status", {"status": {"phase": "Succeeded"}})
         wait_for(lambda: holds(cluster, "parts") == GPUS)
