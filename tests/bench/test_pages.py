@@ -1,4 +1,4 @@
-"""Queue, tenant home and misrouted jobs with 50,000 workloads, against their bare SQL and text.
+"""My jobs, Why, queue, tenant home and misrouted jobs with 50,000 workloads, against their bare SQL and text.
 
 The bare way runs the very statements of a page with a plain cursor and draws the cells that the
 page shows with a plain template: no objects, no rights, no words, no badges.
@@ -21,6 +21,7 @@ from django.utils import timezone
 
 from portal.web.lists import pack
 from queues.models import Workload
+from queues.selectors import jobs as select
 from tenants.models import Entry, Queue
 from tests import cast
 from tests.queues import pages, seen
@@ -126,21 +127,27 @@ def report(name: str, numbers: dict[str, float]) -> None:
     print(f"{name:28} {said}")  # noqa: T201
 
 
-URLS = ["/c/lab/queues/nlp-train/", "/t/nlp/", "/clusters/lab/", "/misrouted/"]
+QUEUE, JOBS = "/c/lab/queues/nlp-train/", "/jobs/"
+WAITING = "job-train-12007-0a1b2"
+URLS = [QUEUE, "/t/nlp/", "/clusters/lab/", "/misrouted/", JOBS]
 
 
 def test_pages_cost_little_more_than_their_rows(filled):
     """Filling takes longer than measuring, so all is measured in one go."""
     client = Client()
     client.force_login(filled.alice)
-    found = {url: measured(url, client) for url in URLS}
+    job = Workload.objects.get(name=WAITING)
+    urls = [*URLS, f"/c/lab/jobs/{job.namespace}/{WAITING}/"]
+    found = {url: measured(url, client) for url in urls}
     deep = deeper(client)
+    jobs = deeper_jobs(client)
 
     slow = {url: n for url, n in found.items() if n["page"] > TIMES_BARE * n["bare"]}
     dear = {url: n for url, n in found.items() if n["page"] < CHEAPER * n["unchanged"]}
     assert not slow
     assert not dear
     assert max(deep.values()) < DEEPER * deep["first"]
+    assert max(jobs.values()) < DEEPER * jobs["first"]
 
 
 def measured(url: str, client: Client) -> dict[str, float]:
@@ -158,7 +165,7 @@ def measured(url: str, client: Client) -> dict[str, float]:
 
 def deeper(client: Client) -> dict[str, float]:
     """Half-way down the line of one queue, and at the end of it."""
-    url = URLS[0]
+    url = QUEUE
     total = Workload.objects.filter(queue="nlp-train", state="waiting").count()
     numbers = {"first": best(lambda: client.get(url, headers=POLL))}
     for name, place in (("middle", total // 2), ("last", total - 60)):
@@ -166,4 +173,17 @@ def deeper(client: Client) -> dict[str, float]:
         after = {"after": pack("place", [row.position, row.pk])}
         numbers[name] = best(lambda after=after: client.get(url, after, headers=POLL))
     report("deep", numbers)
+    return numbers
+
+
+def deeper_jobs(client: Client) -> dict[str, float]:
+    """Half-way down the list of all jobs, and near its end."""
+    numbers = {"first": best(lambda: client.get(JOBS, headers=POLL))}
+    rows = select.ranked(Workload.objects.all()).order_by(*select.ORDERS["attention"], "-pk")
+    for name, place in (("middle", WORKLOADS // 2), ("last", WORKLOADS - 60)):
+        row = rows[place]
+        key = [row.urgency, row.nearness, row.created_at.isoformat(), row.pk]
+        after = {"after": pack("attention", key)}
+        numbers[name] = best(lambda after=after: client.get(JOBS, after, headers=POLL))
+    report("deep, my jobs", numbers)
     return numbers
