@@ -29,7 +29,7 @@ STATES: dict[str, Look] = {
     "being_stopped": Look("wait", "down", _("Being stopped")),
     "starting": Look("run", "start", _("Starting")),
     "running": Look("run", "play", _("Running")),
-    "preempted": Look("wait", "return", _("Preempted, waiting again")),
+    "preempted": Look("wait", "return", _("Preempted, waiting")),
     "stopped": Look("off", "pause", _("Stopped")),
     "deactivated": Look("off", "power", _("Deactivated")),
     "finished": Look("done", "check", _("Finished")),

@@ -35,7 +35,7 @@ def test_tells_place_state_and_reason(full, client):
         "Needs 8 \N{MULTIPLICATION SIGN} a100: 24 of 16 in its queue are held, 8 more are needed."
         in said
     )
-    assert "Preempted, waiting again" in said
+    assert "Preempted, waiting" in said
     assert "because another queue took back what it had lent" in said
     assert "Runs on 8 \N{MULTIPLICATION SIGN} a100." in said
     assert "Finished" in said

@@ -1,5 +1,7 @@
 """The portal's own identities, exactly as deploy/rbac makes them."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -13,6 +15,7 @@ from kube.kinds import CONFIG_MAP
 from kube.manifest import Ref
 from kube.preflight import preflight
 from kube.rbac import Identity
+from tests.stack import wait_for
 
 # These change what the reader may do while they run; whoever looks at its rights waits for them.
 pytestmark = pytest.mark.xdist_group("apply")
@@ -51,6 +54,20 @@ def test_the_wrong_identity_is_found_out(connect):
     assert "create serviceaccounts/token gpuportal-applier in namespace gpuportal-system" in surplus
 
 
+@contextmanager
+def granted(admin, reader, *objects) -> Iterator[None]:
+    """Rights of the reader for as long as this lasts; the server takes a moment to forget them."""
+    made = [admin.apply(each, manager="test") for each in objects]
+    try:
+        yield
+    finally:
+        for each in made:
+            metadata = each.object["metadata"]
+            ref = Ref(each.object["kind"], metadata.get("namespace", ""), metadata["name"])
+            admin.delete(ref, uid=each.uid)
+    wait_for(lambda: preflight(reader, Identity.READER).ok)
+
+
 def test_a_right_that_somebody_added_is_named(admin, connect, name):
     kinds = {"apiVersion": "rbac.authorization.k8s.io/v1"}
     rule = {"apiGroups": ["kueue.x-k8s.io"], "resources": ["*"], "verbs": ["delete"]}
@@ -67,10 +84,10 @@ def test_a_right_that_somebody_added_is_named(admin, connect, name):
             {"kind": "ServiceAccount", "name": "gpuportal-reader", "namespace": rbac.NAMESPACE}
         ],
     }
-    admin.apply(role, manager="test")
-    admin.apply(binding, manager="test")
-    report = preflight(connect(Identity.READER), Identity.READER)
-    assert [str(right) for right in report.surplus] == ["delete *.kueue.x-k8s.io"]
+    reader = connect(Identity.READER)
+    with granted(admin, reader, role, binding):
+        report = preflight(reader, Identity.READER)
+        assert [str(right) for right in report.surplus] == ["delete *.kueue.x-k8s.io"]
 
 
 def test_a_right_in_one_namespace_is_named_with_it(admin, connect, name):
@@ -89,14 +106,10 @@ def test_a_right_in_one_namespace_is_named_with_it(admin, connect, name):
             {"kind": "ServiceAccount", "name": "gpuportal-reader", "namespace": rbac.NAMESPACE}
         ],
     }
-    made = [admin.apply(each, manager="test") for each in (role, binding)]
-    try:
-        report = preflight(connect(Identity.READER), Identity.READER)
+    reader = connect(Identity.READER)
+    with granted(admin, reader, role, binding):
+        report = preflight(reader, Identity.READER)
         assert [str(right) for right in report.surplus] == ["get secrets in namespace default"]
-    finally:
-        for each in made:
-            ref = Ref(each.object["kind"], "default", name)
-            admin.delete(ref, uid=each.uid)
 
 
 @pytest.mark.parametrize("who", list(Identity))
