@@ -6,6 +6,7 @@ The pictures are for looking at, not for comparing: the demo's data moves. The o
 README is kept in docs/images; copy it there when the page has changed.
 """
 
+import re
 import sys
 from itertools import product
 from pathlib import Path
@@ -18,11 +19,31 @@ ADDRESS = "http://127.0.0.1:8000"
 FOLDER = Path("build/screenshots")
 # Who looks at what. A path that ends in * is followed: the first link that begins like it.
 VISITS = {
-    "alice": ["/jobs/", "/t/nlp/", "/t/nlp/requests/new", "/requests/", "/requests/*"],
-    "bob": ["/jobs/", "/c/demo/queues/nlp-train/"],
+    "alice": [
+        "/jobs/",
+        "/jobs/?state=waiting",
+        "/c/demo/jobs/*",
+        "/t/nlp/",
+        "/t/nlp/requests/new",
+        "/t/nlp/people/",
+        "/requests/",
+        "/requests/*",
+    ],
+    "bob": ["/jobs/", "/c/demo/queues/nlp-train/", "/jobs/?state=running", "/c/demo/jobs/*"],
     "carol": ["/requests/?show=decide", "/requests/*", "/plans/*", "/applies/*"],
-    "dave": ["/clusters/", "/clusters/demo/", "/clusters/register", "/catalog/demo/", "/audit/"],
-    "heidi": ["/"],
+    "dave": [
+        "/clusters/",
+        "/clusters/demo/",
+        "/clusters/register",
+        "/catalog/",
+        "/catalog/demo/",
+        "/misrouted/",
+        "/people/",
+        "/people/*",
+        "/audit/",
+        "/password/",
+    ],
+    "heidi": ["/", "/jobs/", "/requests/"],
 }
 
 
@@ -54,7 +75,7 @@ def walk(chrome: Browser, address: str, folder: Path, width: int, theme: str) ->
             place = follow(page, path[:-1]) if path.endswith("*") else path
             if place:
                 page.goto(address + place)
-                name = path.split("?")[0].strip("/*").replace("/", "-") or "home"
+                name = re.sub(r"[^a-z0-9]+", "-", path).strip("-") or "home"
                 name += "-one" if path.endswith("*") else ""
                 page.screenshot(path=folder / f"{who}-{name}-{width}-{theme}.png", full_page=True)
                 taken += 1
