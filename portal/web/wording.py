@@ -55,7 +55,21 @@ def moment(value: datetime | date | None) -> str | SafeString:
             '<time datetime="{}">{}</time>', value.isoformat(), date_format(value, "j M Y")
         )
     local = timezone.localtime(value) if timezone.is_aware(value) else value
-    style = "j M H:i" if local.year == timezone.localdate().year else "j M Y H:i"
+    return _time(value, local, _day(local) + " H:i")
+
+
+def clock(value: datetime) -> SafeString:
+    """When something happened, to the second if it was today: "14:02:41", else "28 Nov 14:02"."""
+    local = timezone.localtime(value)
+    today = local.date() == timezone.localdate()
+    return _time(value, local, "H:i:s" if today else _day(local) + " H:i")
+
+
+def _day(local: datetime) -> str:
+    return "j M" if local.year == timezone.localdate().year else "j M Y"
+
+
+def _time(value: datetime, local: datetime, style: str) -> SafeString:
     return format_html(
         '<time datetime="{}" title="{}">{}</time>',
         value.isoformat(),

@@ -140,6 +140,16 @@ class Health:
         """Give the lines; the text of an error is for the platform."""
         return [self._stream(row) for row in self.now.row.streams]
 
+    @property
+    def ailing(self) -> list[StreamLine]:
+        """Give the lines that somebody should look at."""
+        return [line for line in self.streams if line.state != "fresh"]
+
+    @property
+    def live(self) -> list[StreamLine]:
+        """Give the lines that are as they should be."""
+        return [line for line in self.streams if line.state == "fresh"]
+
     def _stream(self, row: Stream) -> StreamLine:
         error = row.error if self.details else ""
         return StreamLine(

@@ -155,6 +155,17 @@ class TestTimes:
 
     @pytest.mark.parametrize(
         ("value", "said"),
+        [
+            (NOW, "14:02:11"),
+            (NOW - timedelta(days=1), "28 Nov 14:02"),
+            (datetime(2025, 1, 2, 3, 4, tzinfo=UTC), "2 Jan 2025 03:04"),
+        ],
+    )
+    def test_a_moment_of_today_has_its_second(self, value, said):
+        assert words(draw("{{ v|clock }}", v=value)) == said
+
+    @pytest.mark.parametrize(
+        ("value", "said"),
         [(2460, "41 min"), (timedelta(hours=3), "3 h"), (-5, "0 s"), (None, wording.DASH)],
     )
     def test_a_duration(self, value, said):

@@ -23,6 +23,7 @@ from portal.web.states import Look, look
 from portal.web.wording import (
     DASH,
     MINUS,
+    clock,
     decimal,
     duration,
     exact,
@@ -38,7 +39,7 @@ from portal.web.wording import (
 )
 
 register = template.Library()
-for words in (duration, gpus, moment, number, quantity, shown, signed):
+for words in (clock, duration, gpus, moment, number, quantity, shown, signed):
     register.filter(words.__name__, words)
 
 # --- icons and states -------------------------------------------------------------------------
