@@ -89,6 +89,8 @@ def read_sight(workload: Mapping[str, Any]) -> Sight:
     owner = _owner(meta)
     name, admission = _text(meta, "name"), _part(status, "admission")
     done = _done(status) if "reclaimablePods" in status else ()
+    # Kueue takes what is switched off out of its sums at once, long before its pods have stopped.
+    active = spec.get("active") is not False
     return Sight(
         _text(meta, "uid"),
         _text(meta, "namespace"),
@@ -102,10 +104,10 @@ def read_sight(workload: Mapping[str, Any]) -> Sight:
         when(meta.get("creationTimestamp")) or _EPOCH,
         when(meta.get("deletionTimestamp")),
         _text(meta, "resourceVersion"),
-        spec.get("active") is not False,
+        active,
         not owner,
         _text(admission, "clusterQueue"),
-        held(admission, dict(done)) if admission else (),
+        held(admission, dict(done)) if admission and active else (),
         _flips(status.get("conditions")),
         _counted(status) if "schedulingStats" in status else (),
         _past(status.get("accumulatedPastExecutionTimeSeconds")),
@@ -182,8 +184,8 @@ def held(admission: Mapping[str, Any], reclaimable: Mapping[str, int]) -> Held:
 
 
 def full(sight: Sight) -> Held:
-    """Return what the attempt held at first, before any pod was done."""
-    if not sight.reclaimable:
+    """Return what the attempt held at first: before any pod was done, or it was switched off."""
+    if sight.active and not sight.reclaimable:
         return sight.held
     return held(mapping(sight.body, "status", "admission"), {})
 

@@ -114,7 +114,7 @@ class Join:
         return self.phase in HOLDING and same and not over and not self.unseen
 
     def _resize(self, before: datetime) -> None:
-        """Some pods are done, or came; the time of that is nowhere."""
+        """Some pods are done, or came, or it was switched off; the time of that is nowhere."""
         if self.reserved.true and self.phase in HOLDING and self.held != self.sight.held:
             at = self._between(max(self.lo, self.latest), before)
             self._begin(self.phase, at, held=self.sight.held, by=RESIZED)
@@ -288,4 +288,8 @@ class Join:
 
     def _lose(self, at: Bound, told: Evicted) -> None:
         running = self.running if self.phase is Phase.ADMITTED else None
-        self.losses.append(Loss(self.attempt, at, told, self.held, running))
+        lost = self.held
+        if not lost and not self.sight.active:
+            # Its quota was free when it was switched off, its work is lost only now.
+            lost = full(self.sight) or asked(self.sight)
+        self.losses.append(Loss(self.attempt, at, told, lost, running))

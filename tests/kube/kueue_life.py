@@ -154,6 +154,9 @@ class Life:
 
     @property
     def gpus(self) -> int:
+        """Return what counts as held: nothing of what is switched off, whatever still runs."""
+        if not self.active:
+            return 0
         return GPUS - sum(each["count"] for each in self.status.get("reclaimablePods", ()))
 
     def look(self) -> dict[str, Any]:

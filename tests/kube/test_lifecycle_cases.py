@@ -193,6 +193,32 @@ def test_the_first_look_at_a_real_object_covers_its_life(name):
     assert (again.spans, again.losses, again.after.open) == ((), (), step.after.open)
 
 
+@pytest.mark.parametrize("released", [False, True])
+def test_what_is_switched_off_holds_nothing_more_and_loses_its_work_later(released):
+    """Kueue's sums leave it out from the moment that nobody wants it to run, not from the end."""
+    life, watcher = Life(), Watcher()
+    watcher.look(life)
+    life.reserve()
+    life.admit()
+    watcher.look(life)
+    life.wait(600)
+    life.body["spec"]["active"] = False
+    life.version += 1
+    watcher.look(life)
+    assert devices(watcher.record.open.held) == 0
+    life.body["spec"]["active"] = True  # as the model wants it for what follows
+    life.wait(30)
+    life.switch_off()
+    if released:
+        life.release()
+    watcher.look(life)
+    held = [(x.end.at - x.open.start.at) * devices(x.open.held) for x in watcher.spans]
+    assert sum(held, timedelta()) == timedelta(seconds=8 * 600)
+    [loss] = watcher.losses
+    assert (devices(loss.held), loss.running_since) == (8, START)
+    assert loss.evicted.cause == Cause.DEACTIVATED
+
+
 @pytest.mark.parametrize(
     ("name", "phase", "attempt", "held", "cause"),
     [
