@@ -7,7 +7,8 @@ the objects as an administrator would; the sentences are what the page must hold
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -281,14 +282,14 @@ def making_room(scene: Scene) -> str:
     }  # fmt: skip
     scene.make("Workload", "stays", spec, scene.name)
     scene.reserved("stays")
-    return scene.job("makes-room", entry, priority=_priority(scene, "high", 1000))
+    return scene.job("makes-room", entry, priority=priority_class(scene, "high", 1000))
 
 
 def preempted(scene: Scene) -> str:
     entry = scene.queue("ranked", preemption={"withinClusterQueue": "LowerPriority"})
-    low = scene.job("outranked", entry, priority=_priority(scene, "low", 10))
+    low = scene.job("outranked", entry, priority=priority_class(scene, "low", 10))
     scene.admitted(low)
-    scene.admitted(scene.job("outranks", entry, priority=_priority(scene, "high", 1000)))
+    scene.admitted(scene.job("outranks", entry, priority=priority_class(scene, "high", 1000)))
     return low
 
 
@@ -302,7 +303,7 @@ def reclaimed(scene: Scene) -> str:
     return job
 
 
-def _priority(scene: Scene, what: str, value: int) -> str:
+def priority_class(scene: Scene, what: str, value: int) -> str:
     name = f"{scene.name}-{what}"
     body = {"apiVersion": API_VERSION, "kind": "WorkloadPriorityClass", "value": value}
     scene.plane.api.apply(body | {"metadata": {"name": name}, "description": "for a test"})
@@ -390,7 +391,25 @@ SITUATIONS: dict[Situation, tuple[str, ...]] = {
 }
 
 
-def machines(scene: Scene) -> list[NodeSpec]:
+@contextmanager
+def stage(plane: Cluster, name: str) -> Iterator[Scene]:
+    """Give a scene with a namespace, machines and the plain flavor; what would stay is removed."""
+    made = Scene(plane, name)
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+    plane.api.request("POST", "/api/v1/namespaces", namespace)
+    nodes = _machines(made)
+    plane.apply_nodes(nodes)
+    made.flavor("plain")
+    yield made
+    for path in (
+        f"{KUEUE}/namespaces/{name}/workloads/stays",
+        *(f"/api/v1/nodes/{node.name}" for node in nodes),
+    ):
+        with suppress(ApiError):  # not every scene has made it
+            plane.api.request("DELETE", path)
+
+
+def _machines(scene: Scene) -> list[NodeSpec]:
     """Return the machines of the plain flavor, and two racks of two for nearness."""
     plain = [
         NodeSpec(name=f"{scene.name}-{n}", gpus=16, labels={"gpuportal.io/flavor": scene.name})

@@ -1,13 +1,11 @@
 """The ledger against the real Kueue: every interval is what the conditions said, to the second."""
 
-import contextlib
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
 import pytest
 from django.utils import timezone
 
-from cluster.api import ApiError
 from kube.checkpoints import CHECKPOINT_EVERY
 from queues.models import Eviction, Gap, Interval, Lifetime, Workload
 from queues.selectors.history import job_history
@@ -15,7 +13,7 @@ from queues.selectors.intervals import held_seconds
 from queues.services import gaps
 from tenants.models import Tenant
 from tests.real import registered
-from tests.real.situations import KUEUE, Scene, _priority, machines
+from tests.real.situations import KUEUE, priority_class, stage
 from tests.stack import wait_for
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.real]
@@ -24,18 +22,8 @@ GPUS = 2
 
 @pytest.fixture
 def scene(control_plane, admin, name):
-    made = Scene(control_plane, name)
-    control_plane.api.request(
-        "POST", "/api/v1/namespaces",
-        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}},
-    )  # fmt: skip
-    nodes = machines(made)
-    control_plane.apply_nodes(nodes)
-    made.flavor("plain")
-    yield made
-    for node in nodes:
-        with contextlib.suppress(ApiError):
-            control_plane.api.request("DELETE", f"/api/v1/nodes/{node.name}")
+    with stage(control_plane, name) as made:
+        yield made
 
 
 @pytest.fixture
@@ -98,7 +86,7 @@ def delete(scene, job):
 
 def test_a_preempted_job_has_every_interval_to_the_second(scene, cluster):
     entry = scene.queue("ledger", preemption={"withinClusterQueue": "LowerPriority"})
-    low, high = _priority(scene, "low", 10), _priority(scene, "high", 1000)
+    low, high = priority_class(scene, "low", 10), priority_class(scene, "high", 1000)
     more = {"priority": low, "seconds": 9, "annotations": {CHECKPOINT_EVERY: "2s"}}
     with registered.observing(cluster):
         scene.job("victim", entry, GPUS, **more)

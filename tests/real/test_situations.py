@@ -1,15 +1,13 @@
 """What the page of a job says in each way in which it can stand, on the real Kueue."""
 
-import contextlib
 import html
 import re
 
 import pytest
 from django.urls import reverse
 
-from cluster.api import ApiError
 from tests.real import registered
-from tests.real.situations import KUEUE, SITUATIONS, Scene, machines
+from tests.real.situations import SITUATIONS, stage
 from tests.stack import wait_for
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.real]
@@ -17,21 +15,8 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.real]
 
 @pytest.fixture
 def scene(control_plane, admin, name):
-    made = Scene(control_plane, name)
-    control_plane.api.request(
-        "POST", "/api/v1/namespaces",
-        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}},
-    )  # fmt: skip
-    nodes = machines(made)
-    control_plane.apply_nodes(nodes)
-    made.flavor("plain")
-    yield made
-    for path in (
-        f"{KUEUE}/namespaces/{name}/workloads/stays",
-        *(f"/api/v1/nodes/{node.name}" for node in nodes),
-    ):
-        with contextlib.suppress(ApiError):  # a test that failed early has not made it
-            control_plane.api.request("DELETE", path)
+    with stage(control_plane, name) as made:
+        yield made
 
 
 @pytest.fixture

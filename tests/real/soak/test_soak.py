@@ -20,7 +20,7 @@ from cluster.nodes import GPU
 from queues.models import Gap, Interval, Lifetime, UnknownText, Workload
 from queues.selectors.intervals import HOLDING, Slice, overlapping
 from tests.real import registered
-from tests.real.situations import KUEUE, Scene, _priority, machines
+from tests.real.situations import KUEUE, Scene, priority_class, stage
 from tests.real.soak.meters import Gauges
 from tests.real.soak.partings import devices, partings
 from tests.stack import stack, wait_for
@@ -37,18 +37,8 @@ MOST = 40  # jobs that wait or run at once
 
 @pytest.fixture
 def scene(control_plane, admin, name):
-    made = Scene(control_plane, name)
-    control_plane.api.request(
-        "POST", "/api/v1/namespaces",
-        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}},
-    )  # fmt: skip
-    nodes = machines(made)
-    control_plane.apply_nodes(nodes)
-    made.flavor("plain")
-    yield made
-    for node in nodes:
-        with contextlib.suppress(ApiError):
-            control_plane.api.request("DELETE", f"/api/v1/nodes/{node.name}")
+    with stage(control_plane, name) as made:
+        yield made
 
 
 @pytest.fixture
@@ -69,7 +59,7 @@ class Play:
             for what, gpus in QUEUES.items()
         }
         values = {"low": 10, "middle": 100, "high": 1000}
-        self.priorities = [_priority(scene, what, value) for what, value in values.items()]
+        self.priorities = [priority_class(scene, what, value) for what, value in values.items()]
         self.acts = {self.submit: 12, self.delete: 2, self.edit: 1, self.switch: 1, self.hold: 1}
 
     def act(self) -> None:
