@@ -13,8 +13,8 @@ from datetime import datetime
 from typing import Any, Final, NamedTuple
 from zlib import crc32
 
-from kube.lenient import items, text
-from kube.lifecycle_facts import Flip, Flips, Sight, when
+from kube.lenient import items, moment, text
+from kube.lifecycle_facts import Flip, Flips, Sight
 
 #: Different texts of one condition between two flips.
 MOST_TEXTS: Final = 16
@@ -39,7 +39,7 @@ def first(sight: Sight) -> dict[str, Flip]:
     if "admissionChecks" in status:
         for each in items(status, "admissionChecks"):
             name = f"{CHECK}{text(each, 'name')}"[:128]
-            since, message = when(each.get("lastTransitionTime")), plain(text(each, "message"))
+            since, message = moment(each.get("lastTransitionTime")), plain(text(each, "message"))
             found[name] = Flip(text(each, "state")[:32], "", message, since)
     if "requeueState" in status and (again := text(status, "requeueState", "requeueAt")):
         found["RequeueAt"] = Flip(again[:32])
@@ -115,6 +115,6 @@ def _mark(value: Flip) -> int:
 def load(stored: Mapping[str, Any]) -> dict[str, Flip]:
     """Read a log from JSON, where each condition is a list of its parts."""
     return {
-        name: Flip(each[0], each[1], each[2], when(each[3]), tuple(each[4]), bool(each[5]))
+        name: Flip(each[0], each[1], each[2], moment(each[3]), tuple(each[4]), bool(each[5]))
         for name, each in stored.items()
     }

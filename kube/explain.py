@@ -21,6 +21,7 @@ from kube.explain_routing import entry_rule, queue_rule
 from kube.lenient import Object
 from kube.pod_facts import still_stopping
 from kube.reasons import Change, Explanation, FreedBy, Reason, Stage, State
+from kube.workload_facts import WorkloadFacts
 
 __all__ = ["Change", "Explanation", "FreedBy", "Reason", "Related", "Stage", "State", "explain"]
 
@@ -41,7 +42,7 @@ RULES: Final[tuple[Rule, ...]] = (
 )
 
 
-def explain(workload: Object, **related: Unpack[Related]) -> Explanation:
+def explain(workload: Object | WorkloadFacts, **related: Unpack[Related]) -> Explanation:
     """Say what a workload does and why.
 
     Everything besides the workload may be left out or ``None``: then it is not known, and the

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime
 
 from kube.explain_checks import open_checks
@@ -65,7 +64,7 @@ def _pods(facts: Facts, admitted: Condition, ready: Condition) -> list[Reason]:
     since = ready.since if ready.false else admitted.since
     deadline = _deadline(facts, admitted) if not _ran(ready) else ""
     return [
-        replace(each, since=since, params=dict(each.params) | deadline_params(deadline))
+        each._replace(since=since, params=dict(each.params) | deadline_params(deadline))
         for each in found
     ]
 
@@ -119,6 +118,8 @@ def _borrowed(facts: Facts) -> list[Reason]:
     found = []
     for line in sorted(_lines(facts)):
         over = _over(queue, line)
+        if not over:
+            continue
         claim = sum(_unused(other, line) for other in tree.beside(queue.name) if other.reclaims)
         at_risk = min(over, claim)
         if at_risk > 0:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -24,7 +23,7 @@ def checks_rule(facts: Facts) -> Explanation | None:
     if not facts.workload.reserved:
         return None
     reserved, admitted = facts.condition("QuotaReserved"), facts.condition("Admitted")
-    found = [replace(each, since=reserved.since) for each in open_checks(facts)]
+    found = [each._replace(since=reserved.since) for each in open_checks(facts)]
     late = admitted.reason == "PendingDelayedTopologyRequests" or facts.workload.delayed_topology
     if late:
         found.append(reason("topology_delayed", raw=admitted.message, since=admitted.since))

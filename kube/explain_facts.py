@@ -60,8 +60,8 @@ class Facts:
     related: Related
 
     @classmethod
-    def gather(cls, workload: Object, related: Related) -> Facts:
-        """Take a Workload and what was given with it."""
+    def gather(cls, workload: Object | WorkloadFacts, related: Related) -> Facts:
+        """Take a Workload, read or not, and what was given with it."""
         return cls(
             workload=WorkloadFacts.read(workload),
             entry=read_entry(related.get("local_queue")),

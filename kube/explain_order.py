@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
 
 from kube import pending_texts
@@ -36,6 +35,8 @@ def in_order(facts: Facts, reasons: tuple[Reason, ...]) -> tuple[Reason, ...]:
     alternatives, so the mildest flavor counts. Pod sets and groups are all needed, so the
     gravest of those decides.
     """
+    if len(reasons) < 2:
+        return reasons
     groups = _flavor_groups(facts)
     held: dict[tuple[str, str], dict[str, list[Reason]]] = {}
     for each in reasons:
@@ -129,20 +130,20 @@ def _corrected(facts: Facts, said: Condition, each: Reason) -> Reason:
     if each.code == "unknown":
         # The token is all that is understood of a text of a later release.
         stage, never = _STAGES.get(said.reason, Stage.ORDER), said.reason in _NEVER
-        return replace(each, stage=stage, never=never, params={"token": said.reason})
+        return each._replace(stage=stage, never=never, params={"token": said.reason})
     if each.code in ("deactivated", "check_rejected", "too_many_retries", "time_limit"):
         # It was switched on again: the text of the time before still stands there.
         return reason("not_looked_at", stale=True, raw=each.raw)
     if each.code == "limit_range" and facts.limit_ranges == 0:
-        return replace(each, stale=True, never=False)
+        return each._replace(stale=True, never=False)
     if each.code == "flavor_missing" and each.flavor in (facts.flavors or ()):
-        return replace(each, stale=True, never=False)
+        return each._replace(stale=True, never=False)
     return reopened(facts, each)
 
 
 def _while_making_room(each: Reason, count: int) -> Reason:
     params = dict(each.params) | ({"preempting": str(count)} if count else {})
-    return replace(each, never=False, params=params)
+    return each._replace(never=False, params=params)
 
 
 def _with_too_large(facts: Facts, found: tuple[Reason, ...]) -> tuple[Reason, ...]:
@@ -151,11 +152,7 @@ def _with_too_large(facts: Facts, found: tuple[Reason, ...]) -> tuple[Reason, ..
         return found
     named = {(each.flavor, each.resource) for each in found if each.code in TOO_LARGE}
     raw, since = found[0].raw, found[0].since
-    more = [
-        replace(each, raw=raw, since=since)
-        for each in too_large(facts)
-        if (each.flavor, each.resource) not in named
-    ]
+    more = [each._replace(raw=raw, since=since) for each in too_large(facts, named)]
     return (*found, *_first_of_each(more))
 
 

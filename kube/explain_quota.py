@@ -6,10 +6,9 @@ the quota lines themselves are asked, so that a job that is too large is told so
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Set
 from datetime import datetime
-from typing import Any
+from typing import NamedTuple
 
 from kube.catalog import CPU
 from kube.explain_facts import Facts
@@ -35,7 +34,7 @@ def with_numbers(facts: Facts, said: Reason, since: datetime | None) -> Reason:
         return _too_large(facts, said, since)
     if said.code in ("topology_too_small", "topology_partly"):
         return _topology(said, since)
-    return replace(said, since=since)
+    return said._replace(since=since)
 
 
 # --- enough quota, too much of it in use ------------------------------------------------------------
@@ -58,13 +57,13 @@ def _short(facts: Facts, said: Reason, since: datetime | None) -> Reason:
     bound = _bound_now(facts, line, room)
     if bound:
         params["bound"] = str(bound)
-    return replace(
-        said, asked=asked, free=free, missing=missing, params=params, since=since,
+    return said._replace(
+        asked=asked, free=free, missing=missing, params=params, since=since,
         freed_by=_freed_by(bound, held),
     )  # fmt: skip
 
 
-def _asked(facts: Facts, said: Reason, *, least: bool = False) -> int | None:
+def _asked(facts: Facts, said: Reason | _Short, *, least: bool = False) -> int | None:
     """Return what a pod set asks for with those before it, as the scheduler adds them up.
 
     ``least``: of a job that may start smaller, what its smallest size asks for.
@@ -134,8 +133,8 @@ def _too_large(facts: Facts, said: Reason, since: datetime | None) -> Reason:
     room = _potential(facts, line)
     stale = room is not None and facts.tree is not None and facts.tree.complete and room >= asked
     params = {**said.params, "total": written(resource, asked)}
-    made = replace(
-        said, params=params, asked=asked, free=capacity, missing=max(0, asked - capacity), stale=stale,
+    made = said._replace(
+        params=params, asked=asked, free=capacity, missing=max(0, asked - capacity), stale=stale,
         never=not stale, since=since,
     )  # fmt: skip
     return made if stale else _told_apart(facts, made, capacity)
@@ -150,27 +149,32 @@ def _potential(facts: Facts, line: Line) -> int | None:
 
 def _told_apart(facts: Facts, said: Reason, capacity: int) -> Reason:
     """Tell the end of the own quota, the borrowing limit and the end of the cohort apart."""
-    queue, line = facts.queue, (said.flavor, said.resource)
+    queue = facts.queue
     if queue is None or said.asked is None:
         return said
-    bound = _bound_ever(facts, queue, line, capacity)
+    bound, change = _apart(facts, queue, said, said.asked, capacity)
     code = _CODE_OF.get(bound, "max_cohort")
     known = CODES[code]
-    params = dict(said.params) | {"bound": str(bound)}
-    least = _asked(facts, said, least=True) or said.asked
-    enough = least if capacity < least < said.asked else said.asked
-    change = _change(facts, queue, line, enough, capacity, bound)
-    return replace(
-        said, code=code, stage=known.stage, freed_by=known.freed_by, params=params, change=change
+    params = {**said.params, "bound": str(bound)}
+    return said._replace(
+        code=code, stage=known.stage, freed_by=known.freed_by, params=params, change=change
     )
 
 
+def _apart(
+    facts: Facts, queue: QueueFacts, about: Reason | _Short, asked: int, capacity: int
+) -> tuple[Bound, Change | None]:
+    line = (about.flavor, about.resource)
+    bound = _bound_ever(facts, queue, line, capacity)
+    least = _asked(facts, about, least=True) or asked
+    enough = least if capacity < least < asked else asked
+    return bound, _change(facts, queue, line, enough, capacity, bound)
+
+
 def _bound_ever(facts: Facts, queue: QueueFacts, line: Line, capacity: int) -> Bound:
-    tree = facts.tree
-    found = tree.potential(queue.name, line) if tree else None
-    if tree is not None and found is not None and found[0] == capacity:
-        kept = found[1] is Bound.COHORT and tree.lends_less(queue.name, line)
-        return Bound.LENDING_LIMIT if kept else found[1]
+    found = facts.tree.utmost(queue.name, line) if facts.tree else None
+    if found is not None and found[0] == capacity:
+        return found[1]
     quota = queue.quotas.get(line)
     if not queue.cohort:
         return Bound.OWN_QUOTA
@@ -205,8 +209,10 @@ def _change(
 # --- asked of the quota lines themselves --------------------------------------------------------------
 
 
-def too_large(facts: Facts) -> list[Reason]:
+def too_large(facts: Facts, named: Set[Line] = frozenset()) -> list[Reason]:
     """Return what a job asks for beyond all that its queue can have, whatever the text says.
+
+    What is ``named`` already is left out.
 
     One flavor that is large enough is enough, so a reason is only given where every flavor of a
     group falls short. A job that may start smaller counts with its smallest size.
@@ -214,11 +220,13 @@ def too_large(facts: Facts) -> list[Reason]:
     queue = facts.queue
     if queue is None or facts.tree is None:
         return []
-    found: list[Reason] = []
-    for group in queue.groups:
-        for name, least in _needs(facts.workload.pod_sets, group):
-            found += _all_short(facts, queue, group, name, least)
-    return found
+    return [
+        _computed(facts, queue, each)
+        for group in queue.groups
+        for name, least in _needs(facts.workload.pod_sets, group)
+        for each in _all_short(facts, group, name, least)
+        if (each.flavor, each.resource) not in named
+    ]
 
 
 def _needs(pod_sets: Iterable[PodSet], group: Group) -> Iterator[tuple[str, dict[str, int]]]:
@@ -231,14 +239,23 @@ def _needs(pod_sets: Iterable[PodSet], group: Group) -> Iterator[tuple[str, dict
         yield pod_set.name, dict(together if len(group.flavors) == 1 else own)
 
 
-def _all_short(
-    facts: Facts, queue: QueueFacts, group: Group, pod_set: str, least: dict[str, int]
-) -> list[Reason]:
-    found: list[Reason] = []
+class _Short(NamedTuple):
+    """A quota line that can never hold what is asked of it."""
+
+    flavor: str
+    resource: str
+    pod_set: str
+    asked: int
+    capacity: int
+
+
+def _all_short(facts: Facts, group: Group, pod_set: str, least: dict[str, int]) -> list[_Short]:
+    found: list[_Short] = []
+    wanted = sorted(least.items())
     for flavor in group.flavors:
         short = [
-            _computed(facts, flavor, resource, pod_set, value, capacity)
-            for resource, value in sorted(least.items())
+            _Short(flavor, resource, pod_set, value, capacity)
+            for resource, value in wanted
             if value and (capacity := _potential(facts, (flavor, resource))) is not None
             and value > capacity
         ]  # fmt: skip
@@ -248,16 +265,18 @@ def _all_short(
     return found
 
 
-def _computed(
-    facts: Facts, flavor: str, resource: str, pod_set: str, asked: int, capacity: int
-) -> Reason:
-    about: dict[str, Any] = {"flavor": flavor, "resource": resource, "pod_set": pod_set}
-    params = {"capacity": written(resource, capacity), "total": written(resource, asked)}
-    made = reason(
-        "max_capacity", params=params, asked=asked, free=capacity, missing=asked - capacity,
-        since=facts.workload.created, **about,
+def _computed(facts: Facts, queue: QueueFacts, short: _Short) -> Reason:
+    resource, asked, capacity = short.resource, short.asked, short.capacity
+    bound, change = _apart(facts, queue, short, asked, capacity)
+    params = {
+        "capacity": written(resource, capacity), "total": written(resource, asked),
+        "bound": str(bound),
+    }  # fmt: skip
+    return reason(
+        _CODE_OF.get(bound, "max_cohort"), params=params, flavor=short.flavor, resource=resource,
+        pod_set=short.pod_set, asked=asked, free=capacity, missing=asked - capacity,
+        since=facts.workload.created, change=change,
     )  # fmt: skip
-    return _told_apart(facts, made, capacity)
 
 
 def written(resource: str, value: int) -> str:
@@ -297,6 +316,6 @@ def _topology(said: Reason, since: datetime | None) -> Reason:
     """Count in pods or slices, as the text does."""
     parts = said.params.get("parts", "")
     if not parts:
-        return replace(said, since=since)
+        return said._replace(since=since)
     asked, fits = amount("", parts), amount("", said.params.get("fits", "0"))
-    return replace(said, asked=asked, free=fits, missing=max(0, asked - fits), since=since)
+    return said._replace(asked=asked, free=fits, missing=max(0, asked - fits), since=since)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import Final
 
 from kube.explain_facts import Facts
@@ -135,7 +134,7 @@ def _routing(facts: Facts, active: Condition, *reasons: Reason) -> Explanation:
     said = facts.condition("QuotaReserved")
     raw = said.message if said.reason == "Inadmissible" else active.message or said.message
     since = active.since or said.since or facts.workload.created
-    return facts.waiting(*(replace(each, raw=raw, since=since) for each in reasons))
+    return facts.waiting(*(each._replace(raw=raw, since=since) for each in reasons))
 
 
 # --- texts about queues that are no longer so -------------------------------------------------------

@@ -101,8 +101,8 @@ def read_sight(workload: Mapping[str, Any]) -> Sight:
         _text(spec, "queueName"),
         _text(_part(spec, "priorityClassRef"), "name"),
         whole(spec.get("priority")),
-        when(meta.get("creationTimestamp")) or _EPOCH,
-        when(meta.get("deletionTimestamp")),
+        moment(meta.get("creationTimestamp")) or _EPOCH,
+        moment(meta.get("deletionTimestamp")),
         _text(meta, "resourceVersion"),
         active,
         not owner,
@@ -126,16 +126,6 @@ def _text(value: Mapping[str, Any], key: str) -> str:
     return found if isinstance(found, str) else ""
 
 
-def when(value: object) -> datetime | None:
-    """Return a Kubernetes time in UTC, or ``None`` for anything else."""
-    return _parsed(value) if isinstance(value, str) else None
-
-
-@lru_cache(maxsize=16384)
-def _parsed(value: str) -> datetime | None:
-    return moment(value)
-
-
 def _flips(conditions: object) -> dict[str, Flip]:
     if not isinstance(conditions, list):
         return {}
@@ -144,7 +134,7 @@ def _flips(conditions: object) -> dict[str, Flip]:
             _text(each, "status"),
             _text(each, "reason"),
             _text(each, "message"),
-            when(each.get("lastTransitionTime")),
+            moment(each.get("lastTransitionTime")),
         )
         for each in conditions
         if isinstance(each, dict)

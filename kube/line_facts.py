@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Final
 
-from kube.lenient import Object, items, mapping, whole
+from kube.lenient import Object, mapping, whole
 from kube.queue_order import Stand, Turn, stand
 from kube.workload_facts import Condition, WorkloadFacts
 
 _EVER: Final = datetime.max.replace(tzinfo=UTC)
-_SHAPES: Final = ("nodeSelector", "affinity", "tolerations")
 Place = tuple[int, datetime, str]
 
 
 class Line:
     """The workloads that wait in one ClusterQueue, in Kueue's order."""
 
-    def __init__(self, workloads: Iterable[Object], *, strict: bool = False) -> None:
-        """Take workloads; those that do not wait are left out. ``strict``: StrictFIFO."""
+    def __init__(
+        self, workloads: Iterable[Object | WorkloadFacts], *, strict: bool = False
+    ) -> None:
+        """Take workloads, read or not; those that do not wait are left out. ``strict``: StrictFIFO."""
         self.strict = strict
         self._given = workloads
 
@@ -55,23 +55,22 @@ class Line:
 
     def said_of_equal(self, facts: WorkloadFacts) -> Condition | None:
         """Return what the scheduler said of an equal workload: Kueue looks at one of them only."""
-        shape = _shape(facts)
-        waiting = self._waiting if facts.pod_sets else []
-        for _, turn, other in waiting:
-            said = other.condition("QuotaReserved")
-            if turn is Turn.TRIED and other.uid != facts.uid and _shape(other) == shape:
-                return said
+        if not facts.pod_sets:
+            return None
+        priority, shape = _priority(facts), facts.shape
+        for _, turn, other in self._waiting:
+            equal = turn is Turn.TRIED and _priority(other) == priority and other.shape == shape
+            if equal and other.uid != facts.uid:
+                return other.condition("QuotaReserved")
         return None
 
 
 def _stand(facts: WorkloadFacts) -> Stand:
     """Ask where a workload stands, taking its queue to be open."""
-    status = {
-        "conditions": items(facts.body, "status", "conditions"),
-        "requeueState": mapping(facts.body, "status", "requeueState"),
-    }
+    status = {"requeueState": mapping(facts.body, "status", "requeueState")}
     meta, spec = mapping(facts.body, "metadata"), mapping(facts.body, "spec")
-    return stand({"metadata": meta, "spec": spec, "status": status}, {}, {})
+    body = {"metadata": meta, "spec": spec, "status": status}
+    return stand(body, {}, {}, conditions=facts.conditions)
 
 
 def _place(facts: WorkloadFacts, queued_at: datetime | None) -> Place:
@@ -80,17 +79,3 @@ def _place(facts: WorkloadFacts, queued_at: datetime | None) -> Place:
 
 def _priority(facts: WorkloadFacts) -> int:
     return whole(mapping(facts.body, "spec").get("priority"))
-
-
-def _shape(facts: WorkloadFacts) -> tuple[int, str]:
-    """Return what two workloads must share to count as equal."""
-    parts = [
-        (
-            str(each.get("count")),
-            each.get("topologyRequest"),
-            [mapping(each, "template", "spec").get(key) for key in _SHAPES],
-        )
-        for each in items(facts.body, "spec", "podSets")
-    ]
-    asked = [sorted(pod_set.requests.items()) for pod_set in facts.pod_sets]
-    return _priority(facts), json.dumps([parts, asked], sort_keys=True, default=str)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
@@ -325,7 +325,7 @@ def _read(text: str) -> PendingText:
     if not found:
         found = (reason("unknown"),)
     return PendingText(
-        tuple(replace(each, raw=text) for each in found),
+        tuple(each._replace(raw=text) for each in found),
         int(preempting["count"][:9]) if preempting else 0,
     )
 
@@ -341,7 +341,7 @@ def _reasons(text: str) -> Iterator[Reason]:
     ends = [part.start() for part in parts[1:]] + [len(text)]
     for part, end in zip(parts, ends, strict=True):
         for each in _matches(text[part.end() : end]):
-            yield replace(each, pod_set=part["name"])
+            yield each._replace(pod_set=part["name"])
 
 
 def _matches(text: str) -> Iterator[Reason]:

@@ -86,9 +86,13 @@ def stand(
     local_queue: Object | None,
     cluster_queue: Object | None,
     settings: QueueSettings = _DEFAULTS,
+    conditions: Conditions | None = None,
 ) -> Stand:
-    """Say whether Kueue has a workload in its queue, since when it counts, and its turn."""
-    conditions = read_conditions(workload)
+    """Say whether Kueue has a workload in its queue, since when it counts, and its turn.
+
+    ``conditions`` are its own, where they were read before.
+    """
+    conditions = read_conditions(workload) if conditions is None else conditions
     if not _routed(local_queue, cluster_queue) or _out(workload, conditions, settings):
         return Stand(Turn.OUT)
     since = _queued_at(workload, conditions, settings)

@@ -85,6 +85,9 @@ class QuotaTree:
         self._sums: dict[tuple[Key, Line], int] = {}
         self._roots: dict[str, Key | None] = {}
         self._known: dict[str, bool] = {}
+        self._under_root: dict[Key, list[str]] = {}
+        self._lenders: dict[tuple[Key, Line], int] = {}
+        self._utmost: dict[tuple[str, Line], tuple[int, Bound] | None] = {}
         self._too_deep = any(len(list(self._above(key))) > MAX_DEPTH for key in self._nodes)
 
     def __contains__(self, queue: object) -> bool:
@@ -119,7 +122,12 @@ class QuotaTree:
         root = None if self._unusable(queue) else self._root(queue)
         if root is None:
             return []
-        return [self.queues[name] for name in self._queues_under(root) if name != queue]
+        return [self.queues[name] for name in self._all_under(root) if name != queue]
+
+    def _all_under(self, root: Key) -> list[str]:
+        if root not in self._under_root:
+            self._under_root[root] = list(self._queues_under(root))
+        return self._under_root[root]
 
     def _queues_under(self, key: Key) -> Iterator[str]:
         for kind, name in self._under(key):
@@ -190,6 +198,15 @@ class QuotaTree:
         """Return what a queue could get if nothing were in use."""
         return self._room((_QUEUE, queue), line, empty=True) if self._knows(queue) else None
 
+    def utmost(self, queue: str, line: Line) -> tuple[int, Bound] | None:
+        """Return the same, and where others of the cohort keep some, that this is the bound."""
+        if (queue, line) not in self._utmost:
+            found = self.potential(queue, line)
+            if found and found[1] is Bound.COHORT and self.lends_less(queue, line):
+                found = found[0], Bound.LENDING_LIMIT
+            self._utmost[queue, line] = found
+        return self._utmost[queue, line]
+
     def without_own_limit(self, queue: str, line: Line) -> int | None:
         """Return what a queue could get if nothing were in use and it had no borrowing limit."""
         if not self._knows(queue):
@@ -212,11 +229,17 @@ class QuotaTree:
 
     def lends_less(self, queue: str, line: Line) -> bool:
         """Return whether another queue under the same root keeps some for itself by a limit."""
-        return any(
-            quota.lending is not None and quota.lending < quota.nominal
-            for other in self.beside(queue)
-            if (quota := other.quotas.get(line)) is not None
-        )
+        root = None if self._unusable(queue) else self._root(queue)
+        if root is None:
+            return False
+        if (root, line) not in self._lenders:
+            names = self._all_under(root)
+            self._lenders[root, line] = sum(self._lends_part(name, line) for name in names)
+        return self._lenders[root, line] > self._lends_part(queue, line)
+
+    def _lends_part(self, queue: str, line: Line) -> bool:
+        quota = self.queues[queue].quotas.get(line, _NONE)
+        return quota.lending is not None and quota.lending < quota.nominal
 
     def held_by_others(self, queue: str, line: Line) -> int:
         """Return what the jobs of the other queues under the same root hold."""
@@ -224,6 +247,6 @@ class QuotaTree:
         if root is None or root[0] == _QUEUE:
             return 0
         if (root, line) not in self._sums:
-            held = (self.queues[name].held for name in self._queues_under(root))
+            held = (self.queues[name].held for name in self._all_under(root))
             self._sums[root, line] = sum(each.get(line, 0) for each in held)
         return self._sums[root, line] - self.queues[queue].held.get(line, 0)

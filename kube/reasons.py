@@ -7,10 +7,13 @@ knows the viewer and the language.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
+
+NO_PARAMS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 class State(StrEnum):
@@ -51,8 +54,7 @@ class FreedBy(StrEnum):
     NOBODY = "nobody"  # there is nothing to end
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """The smallest change of one quota line after which the job could start, in smallest units.
 
     ``field`` is ``nominal``, ``borrowing_limit`` or ``lending_limit`` of the line of ``queue``
@@ -75,9 +77,8 @@ class Change:
         }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Reason:
-    """One reason as a fact.
+class Reason(NamedTuple):
+    """One reason as a fact; a tuple, because tens of thousands are made at a start.
 
     ``never``: as things are set up, waiting alone will not help. ``asked``, ``free`` and
     ``missing`` are integers in the smallest unit (milli-CPU, bytes, devices; pods for a
@@ -89,7 +90,7 @@ class Reason:
 
     stage: Stage | None
     code: str
-    params: Mapping[str, str] = field(default_factory=dict)
+    params: Mapping[str, str] = NO_PARAMS
     never: bool = False
     resource: str = ""
     flavor: str = ""
@@ -124,14 +125,15 @@ class Reason:
 
     def known(self) -> dict[str, Any]:
         """Return the fields that say something: what a row keeps."""
-        always = ("stage", "code", "never")
-        held = self.as_json()
-        return {key: value for key, value in held.items() if key in always or _says(value)}
+        return {
+            key: value
+            for key, value in self.as_json().items()
+            # A zero says something, and what is empty does not.
+            if value or key in _ALWAYS or (value == 0 and value is not False)
+        }
 
 
-def _says(value: Any) -> bool:
-    """A zero says something, and what is empty does not."""
-    return bool(value) or (value == 0 and value is not False)
+_ALWAYS: Final = frozenset({"stage", "code", "never"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from typing import Final
+from typing import Final, NamedTuple
 
+from kube.asked import Asked, shape
 from kube.lenient import Object, items, mapping, moment, text, whole
 from kube.pod_requests import PodSet, pod_sets
 
@@ -15,8 +16,7 @@ from kube.pod_requests import PodSet, pod_sets
 REPLACES: Final = "kueue.x-k8s.io/workload-slice-replacement-for"
 
 
-@dataclass(frozen=True, slots=True)
-class Condition:
+class Condition(NamedTuple):
     """One condition of a status, as far as it is read."""
 
     status: str = ""
@@ -38,8 +38,7 @@ class Condition:
 NO_CONDITION: Final = Condition()
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(NamedTuple):
     """One admission check of one workload."""
 
     name: str
@@ -56,12 +55,19 @@ class WorkloadFacts:
 
     body: Object
     conditions: Mapping[str, Condition]
+    asked: Asked | None = None
 
     @classmethod
-    def read(cls, workload: Object) -> WorkloadFacts:
-        """Read a Workload; anything that is no object reads as an empty one."""
+    def read(cls, workload: Object | WorkloadFacts, asked: Asked | None = None) -> WorkloadFacts:
+        """Read a Workload; anything that is no object reads as an empty one.
+
+        One that was read before stays. ``asked`` is what follows from its spec, where that was
+        worked out before for an equal one.
+        """
+        if isinstance(workload, WorkloadFacts):
+            return workload
         body = mapping(workload)
-        return cls(body, read_conditions(body))
+        return cls(body, read_conditions(body), asked)
 
     def condition(self, name: str) -> Condition:
         """Return a condition, an empty one if it is not there."""
@@ -143,7 +149,20 @@ class WorkloadFacts:
     @cached_property
     def pod_sets(self) -> tuple[PodSet, ...]:
         """Return what it asks for, by pod set."""
-        return pod_sets(self.body)
+        asked = self._as_written
+        return pod_sets(self.body) if asked is None else asked.pod_sets
+
+    @property
+    def shape(self) -> str:
+        """Return what two workloads must share to count as equal, besides their priority."""
+        asked = self._as_written
+        return shape(self.body, self.pod_sets) if asked is None else asked.shape
+
+    @property
+    def _as_written(self) -> Asked | None:
+        """Return what is known of its spec, unless Kueue itself has counted something else."""
+        counted = mapping(self.body, "status").get("resourceRequests")
+        return None if counted else self.asked
 
     @property
     def places(self) -> int | None:
@@ -173,10 +192,10 @@ def read_conditions(item: Object) -> dict[str, Condition]:
     """Return an object's conditions by type; their order in the list means nothing."""
     return {
         text(each, "type"): Condition(
-            status=text(each, "status"),
-            reason=text(each, "reason"),
-            message=text(each, "message"),
-            since=moment(text(each, "lastTransitionTime")),
+            text(each, "status"),
+            text(each, "reason"),
+            text(each, "message"),
+            moment(each.get("lastTransitionTime")),
         )
         for each in items(item, "status", "conditions")
     }

@@ -1,0 +1,52 @@
+"""What was read before gives the answers that reading anew gives."""
+
+import copy
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kube.asked import Asked
+from kube.explain import explain
+from kube.line_facts import Line
+from kube.workload_facts import WorkloadFacts
+from tests.kube import recorded
+from tests.kube.waiting import pod_set, waits, workload
+
+NAMES = recorded.names()
+
+
+def read_before(item, spec=None):
+    return WorkloadFacts.read(item, Asked.read(item.get("spec") if spec is None else spec))
+
+
+@given(st.sampled_from(NAMES))
+def test_an_explanation_is_the_same_for_what_was_read_before(key):
+    release, name = key
+    item, around = recorded.workload(name, release), recorded.related(name, release)
+    assert explain(read_before(item), **around) == explain(item, **around)
+
+
+@given(st.lists(st.sampled_from(NAMES), min_size=1, max_size=4), st.booleans())
+def test_a_line_is_the_same_for_those_that_were_read_before(keys, strict):
+    items = [copy.deepcopy(recorded.workload(name, release)) for release, name in keys]
+    for number, item in enumerate(items):
+        item["metadata"]["uid"] = f"uid-{number}"
+    anew, before = Line(items, strict=strict), Line(map(read_before, items), strict=strict)
+    for item in items:
+        facts = WorkloadFacts.read(item)
+        assert before.said_of_equal(facts) == anew.said_of_equal(facts)
+        assert before.count_ahead(facts) == anew.count_ahead(facts)
+        assert before.preemptor_ahead(facts) == anew.preemptor_ahead(facts)
+
+
+def test_what_kueue_has_counted_goes_before_what_was_known_of_the_spec():
+    counted = [{"name": "main", "resources": {"nvidia.com/gpu": "3"}}]
+    item = workload(pods=[pod_set(gpus=8)], resourceRequests=counted)
+    (found,) = read_before(item).pod_sets
+    assert found.requests == {"nvidia.com/gpu": 3}
+    assert read_before(item).shape == WorkloadFacts.read(item).shape
+
+
+def test_equal_specs_of_another_size_are_not_equal():
+    small, large = (waits("no", pods=[pod_set(gpus=size)]) for size in (1, 2))
+    assert read_before(small).shape != read_before(large).shape
