@@ -9,7 +9,8 @@ rows: an administrator today, an identity provider later.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+import json
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -93,7 +94,8 @@ def rights(user: Person) -> Rights:
     if known is None:
         return _read_rights(user)
     if user.pk not in known:
-        known[user.pk] = _read_rights(user)
+        read: Rights | None = getattr(user, _WITH_SESSION, None)
+        known[user.pk] = _read_rights(user) if read is None else read
     return known[user.pk]
 
 
@@ -107,17 +109,36 @@ def rights_of(user_ids: Collection[int]) -> dict[int, Rights]:
     nowhere = Value(None, output_field=IntegerField(null=True))
     roles = PlatformRole.objects.filter(user__in=user_ids)
     platform = roles.values_list("user_id", "role", nowhere)
-    tenants: dict[int, dict[int, set[str]]] = {pk: {} for pk in user_ids}
-    held: dict[int, set[str]] = {pk: set() for pk in user_ids}
+    found: dict[int, list[tuple[str, int | None]]] = {pk: [] for pk in user_ids}
     for user_id, role, tenant_id in own.union(platform, all=True):
-        if tenant_id is None:
-            held[user_id].add(role)
-        else:
-            tenants[user_id].setdefault(tenant_id, set()).add(role)
-    return {
-        pk: Rights(frozenset(held[pk]), {each: frozenset(names) for each, names in within.items()})
-        for pk, within in tenants.items()
-    }
+        found[user_id].append((role, tenant_id))
+    return {pk: _gathered(rows) for pk, rows in found.items()}
+
+
+def _gathered(rows: Iterable[tuple[str, int | None]]) -> Rights:
+    """Sort roles by tenant; those of no tenant are the platform's."""
+    platform: set[str] = set()
+    tenants: dict[int, set[str]] = {}
+    for role, tenant_id in rows:
+        held = platform if tenant_id is None else tenants.setdefault(tenant_id, set())
+        held.add(role)
+    return Rights(frozenset(platform), {pk: frozenset(names) for pk, names in tenants.items()})
+
+
+#: The roles of one person as a JSON list of (role, tenant id or null), for a query that reads
+#: the person; ``remember`` takes its text.
+ROLES: Final = """
+SELECT json_agg(json_build_array(held.role, held.tenant_id)) FROM (
+    SELECT role, tenant_id FROM tenants_membership WHERE user_id = {user}
+    UNION ALL SELECT role, NULL FROM tenants_platformrole WHERE user_id = {user}
+) held
+"""
+_WITH_SESSION: Final = "_rights_with_session"
+
+
+def remember(user: User, roles: str | None) -> None:
+    """Keep the roles that were read together with a person, for one page that only looks."""
+    setattr(user, _WITH_SESSION, _gathered(json.loads(roles or "[]")))
 
 
 # --- what may be seen -----------------------------------------------------------------------------

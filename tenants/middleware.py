@@ -5,15 +5,47 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from django.conf import settings
+from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY, get_user
+from django.contrib.auth.middleware import AuthenticationMiddleware
 from django.core.exceptions import PermissionDenied
 from django.db.models import Model
 from django.http import HttpRequest, HttpResponse
+from django.utils.crypto import constant_time_compare
+from django.utils.functional import SimpleLazyObject
 
 from portal.web.errors import DomainError
 from tenants import access, audit
 from tenants.models import Tenant, User
 
 SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+class PersonMiddleware(AuthenticationMiddleware):
+    """Say who asks without a query of its own: the session was read with its person."""
+
+    def process_request(self, request: HttpRequest) -> None:
+        """Set ``request.user``, which is found out when somebody looks at it."""
+        super().process_request(request)
+        request.user = SimpleLazyObject(lambda: _person(request))  # type: ignore[assignment]
+
+
+def _person(request: HttpRequest) -> Any:
+    if not hasattr(request, "_cached_user"):
+        request._cached_user = _proven(request.session) or get_user(request)  # type: ignore[attr-defined]
+    return request._cached_user  # type: ignore[attr-defined]
+
+
+def _proven(session: Any) -> User | None:
+    """Give the person of a session if all holds that Django asks; else Django itself decides."""
+    user_id, backend = session.get(SESSION_KEY), session.get(BACKEND_SESSION_KEY)
+    person: User | None = session.person
+    if person is None or str(person.pk) != user_id or not person.is_active:
+        return None
+    if backend not in settings.AUTHENTICATION_BACKENDS:
+        return None
+    proof = session.get(HASH_SESSION_KEY, "")
+    return person if constant_time_compare(proof, person.get_session_auth_hash()) else None
 
 
 class RightsMiddleware:

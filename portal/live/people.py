@@ -12,8 +12,6 @@ from typing import Final, NamedTuple
 import structlog
 from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
-from django.contrib.sessions.backends.db import SessionStore
-from django.contrib.sessions.models import Session
 from django.db import DatabaseError, InterfaceError, close_old_connections
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
@@ -21,7 +19,8 @@ from django.utils.crypto import constant_time_compare
 from portal.live.hub import Hub, Stream
 from queues.selectors.listening import needs
 from tenants import access
-from tenants.models import User
+from tenants.models import Session, User
+from tenants.sessions import SessionStore
 
 log = structlog.get_logger(__name__)
 

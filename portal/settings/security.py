@@ -52,7 +52,7 @@ SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if TRUSTED_PROXIES
 
 # The __Host- prefix makes the browser refuse a cookie that another subdomain planted.
 _prefix = "__Host-" if HTTPS else "gpuportal-"
-SESSION_ENGINE = "django.contrib.sessions.backends.db"
+SESSION_ENGINE = "tenants.sessions"
 SESSION_COOKIE_NAME = f"{_prefix}sessionid"
 SESSION_COOKIE_SECURE = HTTPS
 SESSION_COOKIE_HTTPONLY = True

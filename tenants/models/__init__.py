@@ -13,7 +13,7 @@ from tenants.models.catalog import (
     Tenant,
 )
 from tenants.models.changes import OpenTarget, Request
-from tenants.models.people import Membership, PlatformRole, SignInBrake, User
+from tenants.models.people import Membership, PlatformRole, Session, SignInBrake, User
 
 __all__ = [
     "AuditEvent",
@@ -29,6 +29,7 @@ __all__ = [
     "QuotaLine",
     "Request",
     "Revision",
+    "Session",
     "SignInBrake",
     "Tenant",
     "User",

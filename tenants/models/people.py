@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import unicodedata
+from importlib import import_module
+from typing import TYPE_CHECKING
 
+from django.conf import settings
 from django.contrib.auth.models import AbstractUser
+from django.contrib.sessions.base_session import AbstractBaseSession
 from django.db import models
 from django.db.models.functions import Lower
 from django.utils.translation import gettext_lazy as _
+
+if TYPE_CHECKING:
+    from django.contrib.sessions.backends.base import SessionBase
 
 
 class User(AbstractUser):
@@ -86,6 +93,22 @@ class PlatformRole(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user} {self.role}"
+
+
+class Session(AbstractBaseSession):
+    """A browser that is signed in; its person in a column, so that one query reads both."""
+
+    user = models.ForeignKey(User, models.CASCADE, null=True, related_name="+")
+
+    class Meta:
+        verbose_name = _("session")
+        verbose_name_plural = _("sessions")
+
+    @classmethod
+    def get_session_store_class(cls) -> type[SessionBase]:
+        """Give the store that reads and writes these rows."""
+        store: type[SessionBase] = import_module(settings.SESSION_ENGINE).SessionStore
+        return store
 
 
 class SignInBrake(models.Model):

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 import pytest
 from django.conf import settings as portal_settings
-from django.contrib.sessions.models import Session
 from django.test import Client
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from queues.models import Workload
 from queues.services import announce
 from queues.services.announcer import Announcer
+from tenants.models import Session
 from tests import cast
 from tests.browser.chrome import launch
 from tests.portal import live as running

@@ -5,11 +5,10 @@ import socket
 
 import pytest
 from django.conf import settings
-from django.contrib.sessions.models import Session
 
 from portal.live.app import PER_PERSON
 from queues.services import announce
-from tenants.models import Membership
+from tenants.models import Membership, Session
 from tenants.services import people
 from tests import cast
 from tests.portal import live as running

@@ -34,6 +34,7 @@ from portal.embedded import Postgres, Redis, places
 from tests.bench.live.player import TOPIC, Player
 
 ROOT = Path(__file__).resolve().parents[3]
+SESSION = "session_key, session_data, expire_date, user_id"
 QUEUES = 50
 JOBS = 16  # workloads that one stream listens to
 P95 = 0.250  # seconds from the watch's event to the stream
@@ -227,17 +228,15 @@ def time_to_end(ears: Ears, streams: int) -> float:
     made = ears.bench
     before = ears.ask(lost=1)["lost"]
     with psycopg.connect(made.environment["GPUPORTAL_DATABASE_URL"]) as connection:
-        kept = connection.execute(
-            "SELECT session_key, session_data, expire_date FROM django_session"
-        )
+        kept = connection.execute(f"SELECT {SESSION} FROM tenants_session")  # noqa: S608
         rows = kept.fetchall()
-        connection.execute("DELETE FROM django_session")
+        connection.execute("DELETE FROM tenants_session")
     began = time.monotonic()
     while ears.ask(lost=1)["lost"] - before < streams and time.monotonic() - began < 60:
         time.sleep(0.05)
     took = time.monotonic() - began
     with psycopg.connect(made.environment["GPUPORTAL_DATABASE_URL"]) as connection:
-        sql = "INSERT INTO django_session VALUES (%s, %s, %s)"
+        sql = f"INSERT INTO tenants_session ({SESSION}) VALUES (%s, %s, %s, %s)"  # noqa: S608
         connection.cursor().executemany(sql, rows)
     return took
 

@@ -58,7 +58,8 @@ def person(number: int):
 
 def session(user, until) -> str:
     from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
-    from django.contrib.sessions.backends.db import SessionStore
+
+    from tenants.sessions import SessionStore
 
     store = SessionStore()
     store[SESSION_KEY] = str(user.pk)
