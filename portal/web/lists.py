@@ -11,8 +11,8 @@ import binascii
 import datetime
 import decimal
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 from django.core.exceptions import FieldDoesNotExist, ValidationError
@@ -73,22 +73,76 @@ def keyset(
     A list with a `name`, such as "running-", shares its page with others: its cursors are
     `?running-after=` and `?running-before=`.
     """
+    cut = cut_of(rows, query, allowed, size, name=name)
+    try:
+        return cut.page(list(cut.rows()))
+    except (ValueError, ValidationError, DataError):
+        # A value that a field cannot take: somebody made this cursor by hand.
+        cut = cut.begun()
+        return cut.page(list(cut.rows()))
+
+
+def both(first: Cut[M], second: Cut[M], is_first: Callable[[M], bool]) -> tuple[Rows[M], Rows[M]]:
+    """Cut one page out of two lists in one query; ``is_first`` tells whose a row is.
+
+    Both must have the same columns and annotations.
+    """
+    try:
+        found = list(first.rows().union(second.rows(), all=True))
+    except (ValueError, ValidationError, DataError):
+        first, second = first.begun(), second.begun()
+        found = list(first.rows().union(second.rows(), all=True))
+    mine = [row for row in found if is_first(row)]
+    others = [row for row in found if not is_first(row)]
+    return first.page(mine), second.page(others)
+
+
+@dataclass(frozen=True, slots=True)
+class Cut(Generic[M]):
+    """Where one page of a list begins, and how long it is; ``back`` is the end of an earlier one."""
+
+    whole: QuerySet[M]
+    sort: str
+    fields: tuple[str, ...]
+    size: int
+    back: list[Any] | None = None
+    start: list[Any] | None = None
+
+    def begun(self) -> Cut[M]:
+        """Give the first page of the same list."""
+        return replace(self, back=None, start=None)
+
+    def rows(self) -> QuerySet[M]:
+        """Give the rows of the page and one more, which tells whether there is another page."""
+        order = reverse(self.fields) if self.back else self.fields
+        rows = self.whole.order_by(*order)
+        return begin(rows, order, self.back or self.start)[: self.size + 1]
+
+    def page(self, found: list[M]) -> Rows[M]:
+        """Make the page of what ``rows`` found."""
+        more, page = len(found) > self.size, found[: self.size]
+        if self.back:
+            page.reverse()
+        sides = neighbours(
+            page, self.fields, self.sort, more=more, back=self.back, start=self.start
+        )
+        return Rows(page, self.sort, *sides)
+
+
+def cut_of(
+    rows: QuerySet[M],
+    query: QueryDict,
+    allowed: Mapping[str, tuple[str, ...]],
+    size: int = SIZE,
+    *,
+    name: str = "",
+) -> Cut[M]:
+    """Read which page is asked for, as ``keyset`` says."""
     sort = sort_of(query, allowed)
-    size = size_of(query, size)
     fields = with_key(allowed[sort])
     back = read_cursor(query.get(f"{name}before", ""), sort, len(fields))
     start = None if back else read_cursor(query.get(f"{name}after", ""), sort, len(fields))
-    order = reverse(fields) if back else fields
-    try:
-        page = list(begin(rows.order_by(*order), order, back or start)[: size + 1])
-    except (ValueError, ValidationError, DataError):
-        # A value that a field cannot take: somebody made this cursor by hand.
-        back = start = None
-        page = list(rows.order_by(*fields)[: size + 1])
-    more, page = len(page) > size, page[:size]
-    if back:
-        page.reverse()
-    return Rows(page, sort, *neighbours(page, fields, sort, more=more, back=back, start=start))
+    return Cut(rows, sort, fields, size_of(query, size), back, start)
 
 
 def begin(rows: QuerySet[M], order: tuple[str, ...], place: list[Any] | None) -> QuerySet[M]:

@@ -78,10 +78,14 @@ def urgency() -> Case:
     return Case(*whens, default=Value(-1), output_field=models.SmallIntegerField())
 
 
+def line_place() -> Coalesce:
+    """Give the place by which a line is sorted; a job whose place is not known comes last."""
+    return Coalesce("position", Value(LAST), output_field=models.IntegerField())
+
+
 def nearness() -> models.Expression:
     """Give the negative place of a job, so that the greatest number starts first."""
-    place = Coalesce("position", Value(LAST), output_field=models.IntegerField())
-    return models.ExpressionWrapper(place * Value(-1), output_field=models.IntegerField())
+    return models.ExpressionWrapper(line_place() * Value(-1), output_field=models.IntegerField())
 
 
 class Workload(models.Model):
@@ -138,7 +142,10 @@ class Workload(models.Model):
         verbose_name_plural = _("workloads")
         constraints = [models.UniqueConstraint("cluster", "uid", name="workload_once")]
         indexes = [
-            models.Index("cluster", "queue", "state", name="workload_queue_state"),
+            # The line of a queue, as portal.web.lists jumps into it; its end is the whole key.
+            models.Index(
+                F("cluster"), F("queue"), F("state"), line_place(), F("id"), name="workload_line"
+            ),
             models.Index("cluster", "namespace", "entry", "state", name="workload_entry_state"),
             models.Index(
                 urgency(), nearness(), F("created_at"), F("id"), name="workload_attention"

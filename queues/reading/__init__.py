@@ -4,7 +4,7 @@ Above the selectors, which know no words, and above the sentences, which ask no 
 """
 
 from queues.reading.text import bare, text_of
-from queues.reading.viewer import shown, viewer
+from queues.reading.viewer import counted, shown
 from queues.reading.why import Why, why
 
-__all__ = ["Why", "bare", "shown", "text_of", "viewer", "why"]
+__all__ = ["Why", "bare", "counted", "shown", "text_of", "why"]

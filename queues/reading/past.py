@@ -64,10 +64,22 @@ class Past:
         return bool(self.phases or self.newest)
 
 
-def past(sight: Sight, job: Workload) -> Past:
-    """Tell what happened to a job that the viewer may see."""
-    history = job_history(job, sight.tenants, sees_all=sight.sees_all)
-    moments = _moments(history.lines, _viewer(sight, history.lines))
+def history_of(sight: Sight, job: Workload) -> JobHistory:
+    """Read what happened to a job that the viewer may see."""
+    return job_history(job, sight.tenants, sees_all=sight.sees_all)
+
+
+def words_of(history: JobHistory) -> set[str]:
+    """Give every word of the cluster's texts that could be the name of something."""
+    return sentences.words_in(line.message for line in history.lines)
+
+
+def past(sight: Sight, history: JobHistory, foreign: frozenset[str] | None = None) -> Past:
+    """Tell what happened to a job; ``foreign`` are the names of others in its texts, if known."""
+    if foreign is None:
+        words = set() if sight.sees_all else words_of(history)
+        foreign = select.foreign(words, sight.tenants)
+    moments = _moments(history.lines, Viewer(sees_all=sight.sees_all, foreign=foreign))
     return Past(
         alarms=history_texts.alarms(history),
         figures=_figures(history),
@@ -99,14 +111,6 @@ def _figures(history: JobHistory) -> list[tuple[str, str, str]]:
         key = "alarm" if history.lost_seconds else "lost"
         rows.append((key, _("GPU-hours lost"), history_texts.gpu_hours(history.lost_seconds)))
     return rows
-
-
-def _viewer(sight: Sight, lines: Iterable[Line]) -> Viewer:
-    """Find the names of others in the texts of the cluster."""
-    if sight.sees_all:
-        return Viewer(sees_all=True)
-    words = sentences.words_in(line.message for line in lines)
-    return Viewer(foreign=select.foreign(words, sight.tenants) if words else frozenset())
 
 
 def _moments(lines: Iterable[Line], viewer: Viewer) -> list[Moment]:

@@ -11,20 +11,23 @@ from queues.access import Sight
 from queues.models import Workload
 from queues.selectors import jobs as select
 from queues.sentences import JobShown, Viewer, words_of
-from tenants.models import Tenant
-
-
-def viewer(jobs: Iterable[Workload], tenants: QuerySet[Tenant], *, sees_all: bool) -> Viewer:
-    """Read what the sentences about these jobs need; the platform may read every word."""
-    rows = list(jobs)
-    names = frozenset() if sees_all else select.foreign(words_of(rows), tenants)
-    return Viewer(sees_all=sees_all, foreign=names, quotas=select.quotas(rows))
 
 
 def shown(sight: Sight, jobs: Iterable[Workload]) -> list[JobShown]:
-    """Put jobs into words; a queue that is not the viewer's gives neither name nor numbers."""
+    """Put jobs into words, in one query."""
+    return counted(sight, jobs, None)[0]
+
+
+def counted(
+    sight: Sight, jobs: Iterable[Workload], counted: QuerySet[Workload] | None
+) -> tuple[list[JobShown], dict[str, int]]:
+    """Put jobs into words and count others by state, in one query.
+
+    A queue that is not the viewer's gives neither name nor numbers.
+    """
     rows = list(jobs)
-    owners = select.owners(rows, sight.queues)
-    own = [job for job in rows if sight.sees_all or (job.cluster_id, job.queue) in owners]
-    names = frozenset() if sight.sees_all else select.foreign(words_of(rows), sight.tenants)
-    return sentences.shown(rows, owners, Viewer(sight.sees_all, names, select.quotas(own)))
+    words = set() if sight.sees_all else words_of(rows)
+    found = select.beside(rows, sight.queues, words, sight.tenants, counted)
+    own = {key: n for key, n in found.quotas.items() if sight.sees_all or key[:2] in found.owners}
+    viewer = Viewer(sight.sees_all, found.foreign, own)
+    return sentences.shown(rows, found.owners, viewer), found.counts

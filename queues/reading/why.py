@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
@@ -66,13 +67,19 @@ class Why:
         return (self.shown.stamp, self.reasons, self.facts.place, numbers, self.steps)
 
 
-def why(sight: Sight, job: Workload, ages: Freshness | None = None) -> Why:
-    """Put together what a viewer may read about ``job``, in a constant number of queries."""
-    facts = select.facts(job, sight.queues, sight.tenants, ages)
-    words = _viewer(sight, facts)
+def why(
+    sight: Sight, job: Workload, ages: Freshness | None = None, words: Collection[str] = ()
+) -> Why:
+    """Put together what a viewer may read about ``job``, in a constant number of queries.
+
+    ``words`` are further ones that may be names of others, for ``facts.foreign``.
+    """
+    names = set() if sight.sees_all else sentences.words_of([job]).union(words)
+    facts = select.facts(job, sight.queues, sight.tenants, ages, names)
+    viewer = _viewer(sight, facts)
     owners = {(job.cluster_id, job.queue): facts.queue} if facts.queue else {}
-    shown = sentences.shown([job], owners, words)[0]
-    told = reasons(job, words)
+    shown = sentences.shown([job], owners, viewer)[0]
+    told = reasons(job, viewer)
     may_ask = facts.queue is not None and sight.may("request.create", facts.queue.tenant)
     return Why(
         shown=shown,
@@ -85,9 +92,7 @@ def why(sight: Sight, job: Workload, ages: Freshness | None = None) -> Why:
 
 def _viewer(sight: Sight, facts: select.Facts) -> Viewer:
     """Read what the sentences need. Numbers of a queue that is not the viewer's stay away."""
-    job, names = facts.job, frozenset[str]()
-    if not sight.sees_all:
-        names = jobs.foreign(sentences.words_of([job]), sight.tenants)
+    job, names = facts.job, facts.foreign
     if facts.queue is None:
         return Viewer(sight.sees_all, names, jobs.quotas([job]) if sight.sees_all else {})
     numbers = {

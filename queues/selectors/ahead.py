@@ -1,27 +1,34 @@
 """One job in its waiting line: its place, what stands before it, and how sure that is.
 
 Jobs of other tenants are numbers, sizes and priorities; names come only from the viewer's own
-tenants. Three queries, however long the line is.
+tenants. One query, however long the line is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
-from django.db.models import Count, QuerySet, Sum
+from django.db.models import Count, Q, QuerySet, Sum
+from django.db.models.functions import JSONObject
 from django.utils import timezone
 
 from kube.queue_order import Strategy, Turn
 from queues.models import QueueOrder, Workload
-from queues.selectors.jobs import of_tenants
-from queues.selectors.positions import WAITING, Ahead, ahead_of
-from tenants.models import Tenant
+from queues.selectors.positions import WAITING, Ahead, OfPriority, ahead
+from queues.selectors.together import columns, row_of, together
+from tenants.models import Entry, Tenant
 
 NAMED: Final = 10  # own jobs ahead that are named; the numbers count all
+#: What is told of an own job ahead, and of the order of a queue.
+OWN: Final = ("id", "namespace", "name", "job_name", "position", "devices")
+ORDER: Final = (
+    "queue", "strategy", "by_use", "pending", "front", "source", "placed_at", "checked_at",
+    "differing", "trouble",
+)  # fmt: skip
 #: A comparison older than this is told as one of the past.
 FRESH: Final = timedelta(minutes=2)
 
@@ -85,22 +92,54 @@ class InLine:
 def in_line(job: Workload, tenants: QuerySet[Tenant]) -> InLine | None:
     """Say where a waiting job stands for a viewer who may read the jobs of ``tenants``.
 
-    ``None`` while its place is not known, or when it stands in no line.
+    ``None`` while its place is not known, or when it stands in no line. One query.
     """
-    ahead = ahead_of(job)
-    if ahead is None or job.position is None:
+    parts = line_rows(job, tenants)
+    return placed(job, together(**parts)) if parts else None
+
+
+def line_rows(job: Workload, tenants: QuerySet[Tenant]) -> dict[str, QuerySet[Any]]:
+    """Give what ``placed`` needs as parts of a query; nothing where there is no place."""
+    if job.state != WAITING or job.position is None:
+        return {}
+    here = {"cluster": job.cluster_id, "queue": job.queue}
+    spaces = Entry.objects.filter(cluster=job.cluster_id, queue__tenant__in=tenants)
+    mine = Q(namespace__in=spaces.values("namespace"))
+    before = Workload.objects.filter(state=WAITING, position__lt=job.position, **here)
+    groups = before.order_by().values("priority_class", "priority").annotate(
+        jobs=Count("pk"), size=Sum("devices"),
+        own=Count("pk", filter=mine), own_size=Sum("devices", filter=mine),
+    )  # fmt: skip
+    group = JSONObject(
+        name="priority_class", value="priority", jobs="jobs", devices="size", own="own",
+        own_devices="own_size",
+    )  # fmt: skip
+    return {
+        "ahead": groups.values(json=group),
+        "mine": before.filter(mine).order_by("position").values(json=columns(OWN))[:NAMED],
+        "order": QueueOrder.objects.filter(**here).values(json=columns(ORDER)),
+    }
+
+
+def placed(job: Workload, found: Mapping[str, list[Any]]) -> InLine | None:
+    """Read what the parts of ``line_rows`` found."""
+    if job.state != WAITING or job.position is None:
         return None
-    order = QueueOrder.objects.filter(cluster=job.cluster_id, queue=job.queue).first()
-    mine, numbers = _mine(job, tenants)
+    rows = found["ahead"]
+    groups = [OfPriority(x["name"], x["value"], x["jobs"], int(x["devices"])) for x in rows]
+    order = _order(found["order"])
     strict = bool(order and order.strategy == Strategy.STRICT)
     return InLine(
         position=job.position,
         entry_position=job.entry_position,
         pending=max(order.pending if order else 0, job.position),
-        ahead=ahead,
-        mine=mine,
-        mine_jobs=numbers[0],
-        mine_devices=numbers[1],
+        ahead=ahead(sorted(groups, key=lambda each: (-each.value, each.name))),
+        mine=tuple(
+            Workload(cluster=job.cluster, **each)
+            for each in sorted(found["mine"], key=lambda each: int(each["position"]))
+        ),
+        mine_jobs=sum(each["own"] for each in rows),
+        mine_devices=sum(int(each["own_devices"] or 0) for each in rows),
         may_pass=not strict,
         held_up=strict and job.position > 1,
         in_front=bool(order and order.front == job.uid),
@@ -109,15 +148,8 @@ def in_line(job: Workload, tenants: QuerySet[Tenant]) -> InLine | None:
     )
 
 
-def _mine(job: Workload, tenants: QuerySet[Tenant]) -> tuple[tuple[Workload, ...], tuple[int, int]]:
-    before = of_tenants(tenants).filter(
-        cluster=job.cluster_id, queue=job.queue, state=WAITING, position__lt=job.position
-    )
-    first = tuple(before.order_by("position")[: NAMED + 1])
-    if len(first) <= NAMED:
-        return first, (len(first), sum(each.devices for each in first))
-    found = before.aggregate(jobs=Count("pk"), devices=Sum("devices"))
-    return first[:NAMED], (found["jobs"], int(found["devices"] or 0))
+def _order(rows: list[dict[str, Any]]) -> QueueOrder | None:
+    return row_of(QueueOrder, rows[0]) if rows else None
 
 
 def certainty(order: QueueOrder | None) -> Certainty:

@@ -12,6 +12,8 @@ from tenants.models import Priority
 #: Where a contract names no bound of its own.
 PREEMPTIONS_PER_DAY: Final = 3
 LONGEST_WAIT: Final = timedelta(hours=24)
+#: The columns that ``contract_of`` reads.
+BOUNDS: Final = ("name", "preemptions_per_day", "longest_wait_hours", "contract")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +31,12 @@ def contracts(wanted: Iterable[tuple[int, str]]) -> dict[tuple[int, str], Contra
     rows = Priority.objects.filter(
         cluster__in={cluster for cluster, _ in keys}, name__in={name for _, name in keys}
     )
-    found = {(row.cluster_id, row.name): _contract(row) for row in rows}
+    found = {(row.cluster_id, row.name): contract_of(row) for row in rows}
     return {key: found.get(key, Contract()) for key in keys}
 
 
-def _contract(row: Priority) -> Contract:
+def contract_of(row: Priority) -> Contract:
+    """Read the bounds of a priority."""
     hours = row.longest_wait_hours
     return Contract(
         row.preemptions_per_day or PREEMPTIONS_PER_DAY,

@@ -1,8 +1,8 @@
 """What happened to one job: every phase, who took its place and why, and what that cost.
 
 Jobs of other tenants have no name here, nothing of their texts and no sizes: a link of the chain
-that is not the viewer's own says when and by which right, no more. Seven queries, however long
-the life was.
+that is not the viewer's own says when and by which right, no more. One query, however long the
+life was.
 """
 
 from __future__ import annotations
@@ -11,22 +11,39 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
-from django.db.models import Exists, OuterRef, Q, QuerySet, Value
+from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery, Value
 from django.db.models.expressions import RawSQL
+from django.db.models.functions import JSONObject
 from django.utils import timezone
 
 from kube.condition_log import load, untold
 from kube.evictions import PREEMPTIONS
 from queues.models import ConditionChange, Eviction, Interval, Lifetime, Phase, Quality, Workload
-from queues.selectors.contracts import Contract, contracts
-from tenants.models import Entry, Tenant
+from queues.selectors.contracts import BOUNDS, Contract, contract_of
+from queues.selectors.together import columns, row_of, together
+from tenants.models import Entry, Priority, Tenant
 
 WAITS: Final = frozenset({Phase.QUEUED, Phase.EVICTED})
 HOLDS: Final = frozenset({Phase.RESERVED, Phase.ADMITTED, Phase.DRAINING})
 DAY: Final = timedelta(days=1)
 LINES: Final = 500  # of the time line, the newest
+#: What is read of each row.
+LIFE: Final = (
+    "id", "uid", "created_at", "first_seen_at", "phase", "starts", "starts_quality",
+    "starts_earliest", "attempt", "queue", "devices", "cause", "evictions", "counted",
+    "priority_class", "conditions",
+)  # fmt: skip
+INTERVAL: Final = (
+    "id", "phase", "starts", "starts_quality", "starts_earliest", "ends", "ends_quality",
+    "ends_latest", "attempt", "queue", "devices", "cause",
+)  # fmt: skip
+CHANGE: Final = ("id", "at", "seen_at", "type", "status", "reason", "message")
+EVICTION: Final = (
+    "id", "lifetime_id", "cluster_id", "preemptor_uid", "at", "quality", "cause", "detail",
+    "devices", "running_since", "checkpoint_at", "lost_seconds",
+)  # fmt: skip
 _WORST: Final = (Quality.EXACT, Quality.SEEN, Quality.BOUNDED, Quality.UNKNOWN)
 
 #: What a text of the cluster tells about the job that took a place.
@@ -34,9 +51,9 @@ _OTHERS: Final = re.compile(r" \(UID: [^)]*\)|; preemptor path: .*", re.DOTALL)
 
 # Who took the place of these, who took theirs after that, and so on; and whose place they took.
 _CHAIN: Final = """
-WITH RECURSIVE chain AS (
+WITH RECURSIVE lives AS ({lives}), chain AS (
     SELECT e.id, e.at, e.cluster_id, e.preemptor_uid, 1 AS depth
-    FROM queues_eviction e WHERE e.lifetime_id = ANY(%s)
+    FROM queues_eviction e WHERE e.lifetime_id IN (SELECT id FROM lives)
   UNION
     SELECT e.id, e.at, e.cluster_id, e.preemptor_uid, c.depth + 1
     FROM chain c
@@ -46,8 +63,8 @@ WITH RECURSIVE chain AS (
 )
 SELECT id FROM chain
 UNION
-SELECT e.id FROM queues_eviction e WHERE e.cluster_id = %s AND e.preemptor_uid = ANY(%s)
-    AND e.preemptor_uid <> ''
+SELECT e.id FROM queues_eviction e JOIN lives l ON e.preemptor_uid = l.uid
+    WHERE e.cluster_id = l.cluster_id AND e.preemptor_uid <> ''
 """
 
 
@@ -169,58 +186,75 @@ def job_history(
     ``tenants`` are those whose jobs the viewer reads by name.
     """
     now = now or timezone.now()
-    lives = list(_lives(job))
-    if not lives:
-        return JobHistory()
-    stretches = _stretches(lives, now)
-    evictions = _evictions(lives, tenants, sees_all=sees_all)
-    takers = _takers(evictions, tenants, sees_all=sees_all)
+    lives = _lives(job)
+    found = together(
+        lives=lives.values(json=columns(LIFE)),
+        intervals=Interval.objects.filter(lifetime__in=lives.values("pk")).values(
+            json=columns(INTERVAL)
+        ),
+        changes=_changes(lives),
+        evictions=_evictions(lives, tenants, sees_all=sees_all),
+        contracts=Priority.objects.filter(
+            cluster=job.cluster_id, name__in=lives.values("priority_class")
+        ).values(json=columns(BOUNDS)),
+    )
+    return _history(job, found, now, sees_all=sees_all) if found["lives"] else JobHistory()
+
+
+def _history(
+    job: Workload, found: Mapping[str, list[Any]], now: datetime, *, sees_all: bool
+) -> JobHistory:
+    rows = (row_of(Lifetime, {**each, "cluster_id": job.cluster_id}) for each in found["lives"])
+    lives = sorted(rows, key=lambda life: (life.created_at, life.pk))
+    intervals = [row_of(Interval, each) for each in found["intervals"]]
+    stretches = _stretches(lives, intervals, now)
+    evictions = sorted(map(_lost, found["evictions"]), key=lambda each: (each.row.at, each.row.pk))
     pks, uids = {life.pk for life in lives}, {life.uid for life in lives}
-    mine = [each for each in evictions if each.lifetime_id in pks]
-    took = [each for each in evictions if each.preemptor_uid in uids]
+    mine = [each for each in evictions if each.row.lifetime_id in pks]
+    took = [each for each in evictions if each.row.preemptor_uid in uids]
     waits = _waits(stretches)
     newest = lives[-1]
     return JobHistory(
         stretches=tuple(stretches),
-        losses=tuple(_loss(each, takers) for each in mine),
-        chain=tuple(_link(each, takers) for each in evictions if each.preemptor_uid),
-        lines=tuple(_lines(lives, sees_all=sees_all)),
-        took_own=tuple(sorted({each.lifetime.job_name for each in took if _is_own(each)})),
-        took_others=sum(not _is_own(each) for each in took),
+        losses=tuple(_loss(each) for each in mine),
+        chain=tuple(_link(each) for each in evictions if each.row.preemptor_uid),
+        lines=tuple(_lines(lives, found["changes"], sees_all=sees_all)),
+        took_own=tuple(sorted({each.job_name for each in took if each.own})),
+        took_others=sum(not each.own for each in took),
         waited=sum(waits),
         waiting=waits[-1] if newest.phase in WAITS else 0,
         longest_wait=max(waits, default=0),
         admitted=sum(each.seconds for each in stretches if each.phase == Phase.ADMITTED),
         held_seconds=sum(x.seconds * x.devices for x in stretches if x.phase in HOLDS),
-        lost_seconds=sum(each.lost_seconds for each in mine),
+        lost_seconds=sum(each.row.lost_seconds for each in mine),
         requeues=sum(max(life.evictions, life.counted) for life in lives),
-        preempted_today=sum(x.cause in PREEMPTIONS and x.at > now - DAY for x in mine),
-        contract=contracts({(job.cluster_id, newest.priority_class)})[
-            job.cluster_id, newest.priority_class
-        ],
+        preempted_today=sum(x.row.cause in PREEMPTIONS and x.row.at > now - DAY for x in mine),
+        contract=_contract(newest, found["contracts"]),
     )
 
 
-def _lives(job: Workload) -> Iterable[Lifetime]:
+def _contract(life: Lifetime, rows: Iterable[Mapping[str, Any]]) -> Contract:
+    found = (row_of(Priority, each) for each in rows if each["name"] == life.priority_class)
+    return next((contract_of(each) for each in found), Contract())
+
+
+def _lives(job: Workload) -> QuerySet[Lifetime]:
     """Give every Workload that the job had: a resized job gets a new one of the same name."""
     here = Lifetime.objects.filter(cluster=job.cluster_id, namespace=job.namespace)
     same = Q(uid=job.uid)
     if job.job_uid:
         same |= Q(job_uid=job.job_uid)
-    return here.filter(same).order_by("created_at", "pk")
+    return here.filter(same).order_by()
 
 
-def _stretches(lives: list[Lifetime], now: datetime) -> list[Stretch]:
-    rows = Interval.objects.filter(lifetime__in=[life.pk for life in lives]).order_by(
-        "starts", "pk"
-    )
+def _stretches(lives: list[Lifetime], rows: list[Interval], now: datetime) -> list[Stretch]:
     found = [
         Stretch(
             row.phase, row.starts, row.ends, int((row.ends - row.starts).total_seconds()),
             max((row.starts_quality, row.ends_quality), key=_rank), row.attempt, row.queue,
             row.devices, row.cause, row.starts_earliest, row.ends_latest,
         )
-        for row in rows
+        for row in sorted(rows, key=lambda row: (row.starts, row.pk))
     ]  # fmt: skip
     for life in lives:
         if life.phase and life.starts:
@@ -249,52 +283,67 @@ def _waits(stretches: Iterable[Stretch]) -> list[int]:
     return waits
 
 
+@dataclass(frozen=True, slots=True)
+class _Lost:
+    """A lost place; ``own`` says whether the victim is the viewer's, as ``taker`` does by a name."""
+
+    row: Eviction
+    own: bool
+    job_name: str
+    taker: str
+
+
 def _evictions(
-    lives: list[Lifetime], tenants: QuerySet[Tenant], *, sees_all: bool
-) -> list[Eviction]:
-    pks, uids = [life.pk for life in lives], [life.uid for life in lives]
-    chain = RawSQL(_CHAIN, (pks, lives[0].cluster_id, uids))  # noqa: S611 - values are bound
-    own = Value(True) if sees_all else Exists(_entries(tenants, "lifetime__"))
-    rows = Eviction.objects.filter(pk__in=chain).select_related("lifetime").annotate(own=own)
-    return list(rows.order_by("at", "pk"))
-
-
-def _is_own(row: Eviction) -> bool:
-    return bool(getattr(row, "own", False))
-
-
-def _takers(
-    evictions: Iterable[Eviction], tenants: QuerySet[Tenant], *, sees_all: bool
-) -> Mapping[tuple[int, str], str]:
-    """Name those who took a place, as far as they are the viewer's own; one query."""
-    uids = {(each.cluster_id, each.preemptor_uid) for each in evictions if each.preemptor_uid}
-    rows = Lifetime.objects.filter(
-        cluster__in={cluster for cluster, _ in uids}, uid__in={uid for _, uid in uids}
+    lives: QuerySet[Lifetime], tenants: QuerySet[Tenant], *, sees_all: bool
+) -> QuerySet[Any]:
+    """Give the chain of lost places, as a part of a query; ``_lost`` reads it."""
+    sql, values = lives.values("id", "cluster_id", "uid").query.sql_with_params()
+    chain = RawSQL(_CHAIN.format(lives=sql), values)  # noqa: S611 - values are bound
+    takers = Lifetime.objects.filter(cluster=OuterRef("cluster"), uid=OuterRef("preemptor_uid"))
+    takers = takers if sees_all else owned(takers, tenants)
+    facts = JSONObject(
+        row=columns(EVICTION),
+        own=Value(True) if sees_all else Exists(_entries(tenants, "lifetime__")),
+        job_name="lifetime__job_name",
+        taker=Subquery(takers.values("job_name")[:1]),
     )
-    rows = rows if sees_all else owned(rows, tenants)
-    found = rows.values_list("cluster_id", "uid", "job_name")
-    return {(cluster, uid): name for cluster, uid, name in found}
+    return Eviction.objects.filter(pk__in=chain).values(json=facts)
 
 
-def _loss(row: Eviction, takers: Mapping[tuple[int, str], str]) -> Loss:
-    by = takers.get((row.cluster_id, row.preemptor_uid), "")
+def _lost(facts: Mapping[str, Any]) -> _Lost:
+    row = row_of(Eviction, facts["row"])
+    return _Lost(row, facts["own"], facts["job_name"], facts["taker"] or "")
+
+
+def _loss(lost: _Lost) -> Loss:
+    row = lost.row
     return Loss(
         row.at, row.quality, row.cause, row.detail, row.devices, row.running_since,
-        row.checkpoint_at, row.lost_seconds, by, bool(row.preemptor_uid) and not by,
+        row.checkpoint_at, row.lost_seconds, lost.taker, bool(row.preemptor_uid) and not lost.taker,
     )  # fmt: skip
 
 
-def _link(row: Eviction, takers: Mapping[tuple[int, str], str]) -> Link:
-    victim = row.lifetime.job_name if _is_own(row) else ""
-    return Link(row.at, row.cause, victim, takers.get((row.cluster_id, row.preemptor_uid), ""))
+def _link(lost: _Lost) -> Link:
+    return Link(lost.row.at, lost.row.cause, lost.job_name if lost.own else "", lost.taker)
 
 
-def _lines(lives: list[Lifetime], *, sees_all: bool) -> list[Line]:
+def _changes(lives: QuerySet[Lifetime]) -> QuerySet[Any]:
+    """Give the newest changes that were written down, as a part of a query."""
+    rows = ConditionChange.objects.filter(lifetime__in=lives.values("pk"))
+    return rows.order_by("-seen_at", "-pk").values(json=columns(CHANGE))[:LINES]
+
+
+def _lines(
+    lives: list[Lifetime], changes: Iterable[Mapping[str, Any]], *, sees_all: bool
+) -> list[Line]:
     """Give the time line, the newest last: what was written, and what nothing has overwritten."""
-    rows = ConditionChange.objects.filter(lifetime__in=[life.pk for life in lives])
+    written = sorted(
+        (row_of(ConditionChange, each) for each in changes),
+        key=lambda row: (row.seen_at, row.pk), reverse=True,
+    )  # fmt: skip
     found = [
         (row.at or row.seen_at, row.at is not None, row.type, row.status, row.reason, row.message)
-        for row in rows.order_by("-seen_at", "-pk")[:LINES]
+        for row in written
     ]
     for life in lives:
         found += [

@@ -9,14 +9,12 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from django.db.models import Count, IntegerField, Q, QuerySet, Sum
-from django.db.models.functions import Coalesce
+from django.db.models import Count, Q, QuerySet, Sum
 
 from queues.models import Workload
+from queues.models.observed import line_place
 
 WAITING: Final = "waiting"
-#: Sorts behind every place that is known.
-LAST: Final = 2**31 - 1
 ORDER: Final = ("place",)
 
 
@@ -54,9 +52,7 @@ class Place:
 def waiting(cluster_id: int, queue: str) -> QuerySet[Workload]:
     """Give the waiting jobs of a queue, each with the ``place`` by which it is sorted."""
     rows = Workload.objects.filter(cluster_id=cluster_id, queue=queue, state=WAITING)
-    return rows.select_related("cluster").annotate(
-        place=Coalesce("position", LAST, output_field=IntegerField())
-    )
+    return rows.select_related("cluster").annotate(place=line_place())
 
 
 def moved(rows: QuerySet[Workload], place: list[Any]) -> list[Any]:
@@ -74,24 +70,8 @@ def place_of(job: Workload) -> list[Any]:
     return [job.place, job.pk]  # type: ignore[attr-defined]
 
 
-def ahead_of(job: Workload) -> Ahead | None:
-    """Say what stands before one waiting job; None while its place is not known."""
-    if job.state != WAITING or job.position is None:
-        return None
-    before = Workload.objects.filter(
-        cluster_id=job.cluster_id, queue=job.queue, state=WAITING, position__lt=job.position
-    )
-    return summed(before)
-
-
-def summed(jobs: QuerySet[Workload]) -> Ahead:
-    """Sum jobs by priority in one query."""
-    rows = jobs.order_by("-priority", "priority_class").values_list("priority_class", "priority")
-    groups = rows.annotate(jobs=Count("pk"), sum=Sum("devices"))
-    return _ahead(OfPriority(name, value, jobs, int(sum_)) for name, value, jobs, sum_ in groups)
-
-
-def _ahead(groups: Iterable[OfPriority]) -> Ahead:
+def ahead(groups: Iterable[OfPriority]) -> Ahead:
+    """Sum up what stands before a job, by priority."""
     kept = tuple(groups)
     return Ahead(sum(each.jobs for each in kept), sum(each.devices for each in kept), kept)
 
@@ -113,7 +93,7 @@ def whole_and_before(rows: QuerySet[Workload], first: Workload | None) -> tuple[
         whole.append(OfPriority(name, value, jobs, int(devices)))
         if front_jobs:
             before.append(OfPriority(name, value, front_jobs, int(front_devices)))
-    return _ahead(whole), _ahead(before)
+    return ahead(whole), ahead(before)
 
 
 def folded(jobs: Iterable[Workload], own: Collection[int], start: Ahead) -> list[Place]:
@@ -142,16 +122,16 @@ def _places(jobs: Iterable[Workload], own: Collection[int], passed: Groups) -> I
 def _stretch(jobs: list[Workload], passed: Groups) -> Place:
     places = [job.position for job in jobs if job.position is not None]
     devices = sum(job.devices for job in jobs)
-    ahead = _so_far(passed)
+    before = _so_far(passed)
     for job in jobs:
         _pass(passed, job)
     return Place(
-        min(places, default=None), max(places, default=None), len(jobs), devices, None, ahead
+        min(places, default=None), max(places, default=None), len(jobs), devices, None, before
     )
 
 
 def _so_far(passed: Groups) -> Ahead:
-    return _ahead(passed[key] for key in sorted(passed, key=lambda each: (-each[0], each[1])))
+    return ahead(passed[key] for key in sorted(passed, key=lambda each: (-each[0], each[1])))
 
 
 def _pass(passed: Groups, job: Workload) -> None:

@@ -11,24 +11,17 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from django.contrib.postgres.expressions import ArraySubquery
-from django.db.models import F, Func, OuterRef, Q, QuerySet, Subquery
-from django.db.models.functions import JSONObject
+from django.core.exceptions import EmptyResultSet
+from django.db.models import JSONField, QuerySet
+from django.db.models.expressions import RawSQL
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
-from queues.models import Apply, Credential, Generation, Link, Stream, Workload
-from queues.selectors.freshness import INTERVAL, QUEUES, STEP, Freshness, of_streams
-from tenants.models import Cluster, Entry, Queue, Request, Revision, Tenant
+from queues.models import Stream, Workload
+from queues.selectors.freshness import INTERVAL, STEP, Freshness, of_streams
+from tenants.models import Cluster, Queue, Tenant
 
-#: The kinds of objects from which meters are worked out.
-METERED: Final = ("ClusterQueue", "Cohort")
 LATE_STEP: Final = timedelta(minutes=1)
-QUEUE, NAMESPACE, OBJECTS = (
-    Generation.Kind.QUEUE,
-    Generation.Kind.NAMESPACE,
-    Generation.Kind.OBJECTS,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,21 +68,65 @@ def _look(age: Freshness) -> tuple[object, ...]:
     return (late // LATE_STEP if late > 2 * INTERVAL else None,)
 
 
+# Written out, as it is asked more often than anything else: a browser that shows the newest page
+# already pays for this and for little more. Its outer row is the row that a page fetches.
+_PULSE: Final = """jsonb_build_object(
+    'lines', (
+        SELECT jsonb_agg(jsonb_build_object(
+            'cluster', s.cluster_id, 'name', c.slug, 'alive_at', s.alive_at,
+            'lost_since', s.lost_since, 'error', s.error
+        ) ORDER BY c.slug, s.kind)
+        FROM queues_stream s JOIN tenants_cluster c ON c.id = s.cluster_id
+        WHERE s.cluster_id {here} AND {lines}
+    ),
+    'moves', (
+        SELECT sum(g.number) FROM queues_generation g WHERE g.cluster_id {here} AND ({things})
+    ),
+    'revision', (SELECT max(r.number) FROM tenants_revision r WHERE r.cluster_id {here}),
+    'applies', (SELECT sum(a.version) FROM queues_apply a WHERE a.cluster_id {here}){more}
+)"""
+_READ: Final = "s.kind IN ('ClusterQueue', 'LocalQueue', 'Cohort', 'Workload')"
+_METERED: Final = "g.kind = 'objects' AND g.name IN ('ClusterQueue', 'Cohort')"
+_OF_TENANT: Final = "FROM tenants_queue q WHERE q.tenant_id = tenants_tenant.id"
+_SPACES_OF_TENANT: Final = """
+SELECT e.namespace FROM tenants_queue q JOIN tenants_entry e ON e.queue_id = q.id
+WHERE q.tenant_id = tenants_tenant.id
+"""
+_WAY: Final = """,
+    'link', (
+        SELECT jsonb_build_array(l.checked_at, l.check_error, l.capabilities)
+        FROM queues_link l WHERE l.cluster_id = tenants_cluster.id
+    ),
+    'tokens', (
+        SELECT jsonb_agg(jsonb_build_array(t.expires_at, t.problem) ORDER BY t.purpose)
+        FROM queues_credential t WHERE t.link_id = tenants_cluster.id
+    )
+"""
+_ASKED: Final = """,
+    'asked', (
+        SELECT sum(r.version + 1) FROM tenants_request r
+        WHERE r.cluster_id = queues_workload.cluster_id
+    )
+"""
+_SPACES_OF_TENANTS: Final = """
+SELECT e.{column} FROM tenants_entry e JOIN tenants_queue q ON q.id = e.queue_id
+WHERE q.tenant_id IN ({tenants})
+"""
+
+
 def of_queue(rows: QuerySet[Queue]) -> QuerySet[Queue]:
     """Add the pulse to queues: their jobs, and the quota of their cluster."""
-    things = Q(kind=QUEUE, name=OuterRef("name")) | Q(kind=OBJECTS, name__in=METERED)
-    return _add(rows, {"cluster": OuterRef("cluster")}, things)
+    things = f"g.kind = 'queue' AND g.name = tenants_queue.name OR {_METERED}"
+    return _add(rows, "= tenants_queue.cluster_id", things)
 
 
 def of_tenant(rows: QuerySet[Tenant]) -> QuerySet[Tenant]:
     """Add the pulse to tenants: the jobs of their queues and namespaces, the quota around them."""
-    own = Queue.objects.filter(tenant=OuterRef(OuterRef("pk")))
     things = (
-        Q(kind=QUEUE, name__in=own.values("name"))
-        | Q(kind=NAMESPACE, name__in=own.values("entries__namespace"))
-        | Q(kind=OBJECTS, name__in=METERED)
+        f"g.kind = 'queue' AND g.name IN (SELECT q.name {_OF_TENANT})"
+        f" OR g.kind = 'namespace' AND g.name IN ({_SPACES_OF_TENANT}) OR {_METERED}"
     )
-    return _add(rows, {"cluster__in": own.values("cluster")}, things)
+    return _add(rows, f"IN (SELECT q.cluster_id {_OF_TENANT})", things)
 
 
 def of_cluster(rows: QuerySet[Cluster], kinds: Iterable[str] = ()) -> QuerySet[Cluster]:
@@ -97,82 +134,65 @@ def of_cluster(rows: QuerySet[Cluster], kinds: Iterable[str] = ()) -> QuerySet[C
 
     Their lines are those of all kinds, or of these ``kinds`` only.
     """
-    of_it = {"cluster": OuterRef("pk")}
-    link = JSONObject(at="checked_at", error="check_error", what="capabilities")
-    token = JSONObject(expires_at="expires_at", problem="problem")
-    tokens = Credential.objects.filter(link=OuterRef("pk")).order_by("purpose")
-    with_way: QuerySet[Cluster] = rows.annotate(
-        pulse_link=Subquery(Link.objects.filter(**of_it).values(json=link)[:1]),
-        pulse_tokens=ArraySubquery(tokens.values(json=token)),
-    )
-    return _add(with_way, of_it, Q(kind__in=(QUEUE, OBJECTS)), kinds)
+    named = list(kinds)
+    lines = "s.kind = ANY(%s)" if named else "TRUE"
+    return _add(
+        rows, "= tenants_cluster.id", "g.kind IN ('queue', 'objects')", _WAY,
+        lines=lines, values=[named] if named else [],
+    )  # fmt: skip
 
 
 def of_job(rows: QuerySet[Workload]) -> QuerySet[Workload]:
     """Add the pulse to jobs: those around each, the quota, and the requests about it."""
     things = (
-        Q(kind=QUEUE, name=OuterRef("queue"))
-        | Q(kind=NAMESPACE, name=OuterRef("namespace"))
-        | Q(kind=OBJECTS, name__in=METERED)
+        "g.kind = 'queue' AND g.name = queues_workload.queue"
+        f" OR g.kind = 'namespace' AND g.name = queues_workload.namespace OR {_METERED}"
     )
-    here = {"cluster": OuterRef("cluster")}
-    asked = Request.objects.filter(**here).annotate(step=F("version") + 1)
-    found: QuerySet[Workload] = _add(rows, here, things)
-    return found.annotate(pulse_requests=_one("sum", "step", asked))
+    return _add(rows, "= queues_workload.cluster_id", things, _ASKED)
 
 
 def of_jobs(tenants: QuerySet[Tenant] | None) -> QuerySet[Cluster]:
     """Give the clusters of the jobs of these tenants, or all, with the pulse of those jobs."""
-    spaces, rows = Q(kind=NAMESPACE), Cluster.objects.order_by("slug")
+    spaces, rows = "g.kind = 'namespace'", Cluster.objects.order_by("slug")
+    values: tuple[Any, ...] = ()
     if tenants is not None:
-        own = Entry.objects.filter(queue__tenant__in=tenants)
-        spaces &= Q(name__in=own.filter(cluster=OuterRef("cluster")).values("namespace"))
-        rows = rows.filter(pk__in=own.values("cluster"))
-    return _add(rows, {"cluster": OuterRef("pk")}, spaces | Q(kind=OBJECTS, name="ClusterQueue"))
+        try:
+            own, values = tenants.order_by().values("pk").query.sql_with_params()
+        except EmptyResultSet:
+            return rows.none()
+        clusters = _SPACES_OF_TENANTS.format(column="cluster_id", tenants=own)
+        rows = rows.filter(pk__in=RawSQL(clusters, values))  # noqa: S611 - values are bound
+        names = _SPACES_OF_TENANTS.format(column="namespace", tenants=own)
+        spaces += f" AND g.name IN ({names} AND e.cluster_id = g.cluster_id)"
+    things = f"{spaces} OR g.kind = 'objects' AND g.name = 'ClusterQueue'"
+    return _add(rows, "= tenants_cluster.id", things, values=values)
 
 
 def _add(
-    rows: QuerySet[Any], where: dict[str, Any], things: Q, kinds: Iterable[str] = QUEUES
-) -> QuerySet[Any]:
-    streams = Stream.objects.filter(**where).order_by("cluster", "kind")
-    if kinds:
-        streams = streams.filter(kind__in=list(kinds))
-    line = JSONObject(
-        cluster="cluster_id",
-        name="cluster__slug",
-        alive_at="alive_at",
-        lost_since="lost_since",
-        error="error",
-    )
-    found: QuerySet[Any] = rows.annotate(
-        pulse_lines=ArraySubquery(streams.values(json=line)),
-        # Numbers only rise, so their sum moves whenever one of them does.
-        pulse_moves=_one("sum", "number", Generation.objects.filter(things, **where)),
-        pulse_revision=_one("max", "number", Revision.objects.filter(**where)),
-        pulse_applies=_one("sum", "version", Apply.objects.filter(**where)),
-    )
+    rows: QuerySet[Any], here: str, things: str, more: str = "", *,
+    lines: str = _READ, values: Iterable[Any] = (),
+) -> QuerySet[Any]:  # fmt: skip
+    """Numbers only rise, so their sum moves whenever one of them does."""
+    sql = _PULSE.format(here=here, things=things, lines=lines, more=more)
+    pulse = RawSQL(sql, tuple(values), output_field=JSONField())  # noqa: S611 - values are bound
+    found: QuerySet[Any] = rows.annotate(pulse=pulse)
     return found
-
-
-def _one(function: str, column: str, rows: QuerySet[Any]) -> Subquery[Any]:
-    """Sum rows up to one number; an aggregate of Django's own would want groups."""
-    return Subquery(rows.order_by().annotate(one=Func(F(column), function=function)).values("one"))
 
 
 def read(row: Any) -> Pulse:
     """Take the pulse from a row that was fetched with it."""
     lines: dict[int, list[Stream]] = {}
-    names = {each["cluster"]: each["name"] for each in row.pulse_lines}
-    for each in row.pulse_lines:
+    names: dict[int, str] = {}
+    for each in row.pulse["lines"] or ():
         stream = Stream(
             cluster_id=each["cluster"], error=each["error"],
             alive_at=_time(each["alive_at"]), lost_since=_time(each["lost_since"]),
         )  # fmt: skip
+        names[each["cluster"]] = each["name"]
         lines.setdefault(each["cluster"], []).append(stream)
-    way = (getattr(row, "pulse_link", None), getattr(row, "pulse_tokens", None))
-    asked = getattr(row, "pulse_requests", None)
-    moved = (row.pulse_moves, row.pulse_revision, row.pulse_applies, way, asked)
-    return Pulse(moved, {pk: of_streams(streams) for pk, streams in lines.items()}, names)
+    ages = {pk: of_streams(streams) for pk, streams in lines.items()}
+    moved = tuple(item for item in row.pulse.items() if item[0] != "lines")
+    return Pulse(moved, ages, names)
 
 
 def joined(rows: Iterable[Any]) -> Pulse:

@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from django.contrib.postgres.expressions import ArraySubquery
-from django.db.models import DateTimeField, F, IntegerField, OuterRef, QuerySet, Subquery
+from django.db.models import DateTimeField, F, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce, JSONObject
 from django.http import QueryDict
 from django.utils.dateparse import parse_datetime
 
-from portal.web.lists import Rows, keyset
+from portal.web.lists import Rows, both, cut_of
 from queues.models import QueueOrder, Workload
-from queues.selectors.positions import LAST
+from queues.models.observed import line_place
 from queues.selectors.tenants import RUNNING, WAITING, QueueNow
 from tenants.models import Entry, Queue, Tenant
 
@@ -110,9 +110,11 @@ def standing(now: QueueNow, query: QueryDict, seen: Readable) -> Standing:
     """
     queue = now.queue
     rows = Workload.objects.filter(cluster_id=queue.cluster_id, queue=queue.name)
-    waiting = keyset(line(rows if seen else NOBODY), query, IN_ORDER)
-    mine = held_by(seen.of(rows) if seen else NOBODY)
-    running = keyset(mine, query, LONGEST_FIRST, name="running-")
+    waiting, running = both(
+        cut_of(line(rows if seen else NOBODY), query, IN_ORDER),
+        cut_of(held_by(seen.of(rows) if seen else NOBODY), query, LONGEST_FIRST, name="running-"),
+        lambda job: job.state in WAITING,
+    )
     totals = {"running": _all(now, RUNNING), "waiting": _all(now, WAITING)}
     own = now.summed(RUNNING, seen)
     return Standing(
@@ -128,14 +130,20 @@ def standing(now: QueueNow, query: QueryDict, seen: Readable) -> Standing:
 
 def line(rows: QuerySet[Workload]) -> QuerySet[Workload]:
     """Give what waits, with the ``place`` by which it is sorted."""
-    place = Coalesce("position", LAST, output_field=IntegerField())
-    return rows.filter(state__in=WAITING).annotate(place=place)
+    return _sorted(rows.filter(state__in=WAITING))
 
 
 def held_by(rows: QuerySet[Workload]) -> QuerySet[Workload]:
     """Give what has its place, with the time ``began`` by which it is sorted."""
-    began = Coalesce(F("since"), F("created_at"), output_field=DateTimeField())
-    return rows.filter(state__in=RUNNING).annotate(began=began)
+    return _sorted(rows.filter(state__in=RUNNING))
+
+
+def _sorted(rows: QuerySet[Workload]) -> QuerySet[Workload]:
+    """Add what both lists are sorted by, so that one query can read them."""
+    return rows.annotate(
+        place=line_place(),
+        began=Coalesce(F("since"), F("created_at"), output_field=DateTimeField()),
+    )
 
 
 def _all(now: QueueNow, states: Container[str]) -> Others:

@@ -9,13 +9,19 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
+
+from django.contrib.postgres.expressions import ArraySubquery
+from django.db.models import Case, OuterRef, QuerySet, Subquery, When
+from django.db.models.functions import JSONObject
 
 from kube import quantity
 from kube.catalog import CPU
 from queues.models import ObservedObject
+from tenants.models import Queue
 
 Key = tuple[str, str]
+NODES: Final = ("ClusterQueue", "Cohort")
 # Departments nest this deep at most; a cluster may hold anything.
 DEEPEST = 50
 LARGEST = 2**63 - 1
@@ -203,13 +209,43 @@ def _below(node: Node) -> Iterator[Node]:
 
 def trees(cluster_ids: Iterable[int], limit: int) -> dict[int, Tree]:
     """Give the quota tree of each cluster in one query, of so many objects in all at most."""
-    rows = ObservedObject.objects.filter(
-        cluster_id__in=set(cluster_ids), kind__in=("ClusterQueue", "Cohort")
-    ).only("cluster_id", "kind", "name", "body")
+    rows = ObservedObject.objects.filter(cluster_id__in=set(cluster_ids), kind__in=NODES).only(
+        "cluster_id", "kind", "name", "body"
+    )
     found: dict[int, list[ObservedObject]] = defaultdict(list)
     for row in rows.order_by("kind", "cluster_id", "name")[:limit]:
         found[row.cluster_id].append(row)
     return {cluster: Tree(each) for cluster, each in found.items()}
+
+
+def with_trees(queues: QuerySet[Queue], limit: int) -> QuerySet[Queue]:
+    """Add the quota tree of its cluster to the first queue of each cluster, and to no other.
+
+    A tree may be large; one queue brings it along for all, so that it costs no query of its own.
+    """
+    here = {"cluster": OuterRef("cluster")}
+    first = queues.filter(**here).order_by("pk").values("pk")[:1]
+    node = JSONObject(
+        kind="kind", name="name", spec="body__spec",
+        reserved="body__status__flavorsReservation",
+    )  # fmt: skip
+    nodes = ObservedObject.objects.filter(kind__in=NODES, **here).order_by("kind", "name")
+    tree = Case(When(pk=Subquery(first), then=ArraySubquery(nodes.values(json=node)[:limit])))
+    return queues.annotate(its_tree=tree)
+
+
+def trees_of(rows: Iterable[Any]) -> dict[int, Tree]:
+    """Read what ``with_trees`` has added, by cluster."""
+    return {
+        row.cluster_id: Tree(_observed(each) for each in row.its_tree)
+        for row in rows
+        if row.its_tree is not None
+    }
+
+
+def _observed(node: Mapping[str, Any]) -> ObservedObject:
+    body = {"spec": node["spec"], "status": {"flavorsReservation": node["reserved"]}}
+    return ObservedObject(kind=node["kind"], name=node["name"], body=body)
 
 
 def _node(row: ObservedObject) -> Node:

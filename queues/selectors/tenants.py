@@ -15,7 +15,7 @@ from django.utils.dateparse import parse_datetime
 from kube.catalog import CPU, MEMORY
 from queues.models import ObjectResult, ObservedObject, Workload
 from queues.selectors import misrouted
-from queues.selectors.room import Room, Tree, trees
+from queues.selectors.room import Room, Tree, trees_of, with_trees
 from tenants.models import Entry, Pool, Queue, QuotaLine, Revision, Tenant
 
 # More of the quota tree than this is not drawn with live room; the catalog's numbers still are.
@@ -106,11 +106,11 @@ def tenant_queues(tenant: Tenant) -> list[QueueNow]:
 
 
 def queues_now(queues: Iterable[Queue] | QuerySet[Queue]) -> list[QueueNow]:
-    """Give queues with agreed and live numbers, in two queries for one or many."""
+    """Give queues with agreed and live numbers, in one query for one or many."""
     if not isinstance(queues, QuerySet):
         queues = Queue.objects.filter(pk__in=[queue.pk for queue in queues])
-    rows = list(described(queues).order_by("cluster__slug", "name"))
-    return joined(rows, trees({row.cluster_id for row in rows}, TREE_LIMIT))
+    rows = list(with_trees(described(queues), TREE_LIMIT).order_by("cluster__slug", "name"))
+    return joined(rows, trees_of(rows))
 
 
 def joined(rows: Iterable[Queue], found: Mapping[int, Tree]) -> list[QueueNow]:
@@ -119,10 +119,16 @@ def joined(rows: Iterable[Queue], found: Mapping[int, Tree]) -> list[QueueNow]:
     return [_now(row, found.get(row.cluster_id, nothing)) for row in rows]
 
 
-def numbers(jobs: QuerySet[Workload]) -> dict[str, int]:
-    """Count a viewer's jobs by state; ``astray`` are those that can reach no queue, apart."""
-    rows = jobs.order_by().select_related(None).values_list("state")
+def number_rows(jobs: QuerySet[Workload]) -> QuerySet[Any]:
+    """Count jobs by state as a part of a query; ``summed_up`` reads it."""
+    rows = jobs.order_by().select_related(None).values("state")
     counts = rows.annotate(jobs=Count("pk"), astray=Count("pk", filter=misrouted.WRONG))
+    return counts.values(json=JSONObject(state="state", jobs="jobs", astray="astray"))
+
+
+def summed_up(rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    """Read what ``number_rows`` counted."""
+    counts = [(each["state"], each["jobs"], each["astray"]) for each in rows]
     found = {state: jobs - astray for state, jobs, astray in counts}
     return found | {"astray": sum(astray for _state, _jobs, astray in counts)}
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from django.db.models import QuerySet
+from django.db.models.functions import JSONObject
 
 from queues.models import Workload
-from queues.selectors.ahead import InLine, in_line
+from queues.selectors.ahead import InLine, line_rows, placed
 from queues.selectors.freshness import JOBS, Freshness, freshness
+from queues.selectors.jobs import foreign_rows, named
 from queues.selectors.positions import Ahead
-from queues.selectors.room import Key, Tree, trees
+from queues.selectors.room import Key, Tree, trees_of, with_trees
 from queues.selectors.tenants import TREE_LIMIT, LineNow, QueueNow, described, joined
+from queues.selectors.together import together
 from tenants.models import OpenTarget, Queue, Request, Tenant
 
 
@@ -22,7 +26,7 @@ class Facts:
 
     ``beside`` are the other queues of the same tenant in the cluster, ``requests`` the open ones
     about its queue. ``kept`` is what others of the department keep idle and do not lend, by
-    flavor and resource.
+    flavor and resource, ``foreign`` the names of others in its texts.
     """
 
     job: Workload
@@ -32,6 +36,7 @@ class Facts:
     place: InLine | None
     ages: Freshness
     kept: Mapping[Key, int] = field(default_factory=dict)
+    foreign: frozenset[str] = frozenset()
 
     @property
     def queue(self) -> Queue | None:
@@ -60,28 +65,39 @@ def facts(
     queues: QuerySet[Queue],
     tenants: QuerySet[Tenant],
     ages: Freshness | None = None,
+    words: Collection[str] = (),
 ) -> Facts:
-    """Gather what there is about ``job``.
+    """Gather what there is about ``job``, in two queries.
 
     ``queues`` are those that exist for the viewer, ``tenants`` those whose jobs they read by
-    name. ``ages`` is the age of the cluster's data where that is known already.
+    name. ``ages`` is the age of the cluster's data where that is known already, which saves a
+    query. ``words`` are those of its texts that may be names of others.
     """
     here = queues.filter(cluster_id=job.cluster_id)
     tenant = here.filter(name=job.queue).values("tenant")
-    rows = list(described(here.filter(tenant__in=tenant))) if job.queue else []
-    tree = trees([job.cluster_id], TREE_LIMIT).get(job.cluster_id) if rows else None
-    found = joined(rows, {job.cluster_id: tree} if tree else {})
+    rows = (
+        list(with_trees(described(here.filter(tenant__in=tenant)), TREE_LIMIT)) if job.queue else []
+    )
+    trees = trees_of(rows)
+    found = joined(rows, trees)
     now = next((each for each in found if each.queue.name == job.queue), None)
+    asked = set(words)
+    beside = together(
+        requests=_requests(job, tenant) if now and job.state == "waiting" else None,
+        **line_rows(job, tenants),
+        **(foreign_rows(asked, tenants) if asked else {}),
+    )
     if ages is None:
         ages = freshness([job.cluster_id], JOBS).get(job.cluster_id, Freshness())
     return Facts(
         job=job,
         now=now,
         beside=tuple(each for each in found if each is not now),
-        requests=_requests(now.queue) if now and job.state == "waiting" else (),
-        place=in_line(job, tenants),
+        requests=tuple(Request(**each) for each in beside["requests"]),
+        place=placed(job, beside),
         ages=ages,
-        kept=_kept(now, tree) if tree else {},
+        kept=_kept(now, trees[job.cluster_id]) if job.cluster_id in trees else {},
+        foreign=named(asked, beside),
     )
 
 
@@ -90,11 +106,10 @@ def _kept(now: QueueNow | None, tree: Tree) -> dict[Key, int]:
     return {key: tree.kept(now.queue.name, key) for key in lines if now}
 
 
-def _requests(queue: Queue) -> tuple[Request, ...]:
-    """Give the open requests of a tenant about one of its queues."""
-    rows = OpenTarget.objects.filter(
-        cluster_id=queue.cluster_id,
-        target__startswith=f"queue:{queue.name}/",
-        request__tenant=queue.tenant_id,
-    ).select_related("request")
-    return tuple({row.request_id: row.request for row in rows}.values())
+def _requests(job: Workload, tenant: QuerySet[Any]) -> QuerySet[Any]:
+    """Give the open requests of a tenant about the queue of a job, as a part of a query."""
+    about = OpenTarget.objects.filter(
+        cluster_id=job.cluster_id, target__startswith=f"queue:{job.queue}/"
+    )
+    rows = Request.objects.filter(pk__in=about.values("request"), tenant__in=tenant)
+    return rows.order_by().values(json=JSONObject(id="pk", state="state", edits="edits"))

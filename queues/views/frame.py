@@ -18,13 +18,12 @@ from django.utils.functional import SimpleLazyObject, cached_property
 from django.utils.translation import gettext as _
 
 from queues import topics
-from queues.selectors.freshness import freshness
+from queues.selectors.shell import Shell, shell
 from tenants import access
-from tenants.models import Cluster, Membership, PlatformRole, Request, Tenant
+from tenants.models import Membership, PlatformRole, Tenant
 
 # The observer gives a sign of life at least this often.
 INTERVAL = 15
-SWITCHED = 30
 DECIDING = "?show=decide"
 
 
@@ -79,9 +78,14 @@ class Frame:
         return access.rights(self.user)
 
     @cached_property
+    def shell(self) -> Shell:
+        """Read all surroundings at once, when the first of them is drawn."""
+        return shell(self.user)
+
+    @cached_property
     def tenants(self) -> list[Tenant]:
         """Give the tenants in the switcher: own ones, or the first of all for the platform."""
-        return list(access.tenants(self.user).order_by("slug")[:SWITCHED])
+        return list(self.shell.tenants)
 
     def item(
         self, label: str, name: str, *args: str, count: int = 0, query: str = ""
@@ -113,7 +117,9 @@ class Frame:
             ),
         ]
         if held.platform & {access.APPROVER, access.ADMIN}:
-            waiting = self.item(_("To decide"), "requests", query=DECIDING, count=self.to_decide())
+            waiting = self.item(
+                _("To decide"), "requests", query=DECIDING, count=self.shell.to_decide
+            )
             groups.append(Group(_("Decide"), self.links([waiting])))
         if held:
             platform = [self.item(_("Catalog"), "catalog"), self.item(_("Clusters"), "clusters")]
@@ -130,12 +136,6 @@ class Frame:
         """Leave out the pages that are not there."""
         return [item for item in items if item is not None]
 
-    def to_decide(self) -> int:
-        """Count what waits for a decision that the viewer may take."""
-        waiting = access.requests(self.user).filter(state=Request.State.PLANNED)
-        led = self.rights.tenant_ids(frozenset({access.LEAD}))
-        return waiting.exclude(author=self.user).exclude(tenant__in=led).count()
-
     def switches(self) -> list[Switch]:
         """Give the switcher, where there is something to switch."""
         if len(self.tenants) < 2:
@@ -148,13 +148,7 @@ class Frame:
 
     def freshness(self) -> list[Data]:
         """Give the age of each cluster's data, the oldest first."""
-        clusters = list(access.clusters(self.user).order_by("slug")[:10]) if self.rights else []
-        ages = freshness(cluster.pk for cluster in clusters)
-        rows = [
-            Data(_name(cluster), cluster.slug, ages[cluster.pk].at)
-            for cluster in clusters
-            if cluster.pk in ages
-        ]
+        rows = [Data(each.name, each.slug, each.at) for each in self.shell.ages]
         return sorted(rows, key=lambda row: row.observed_at.timestamp() if row.observed_at else 0.0)
 
     def live(self, everything: str) -> str:
@@ -169,10 +163,6 @@ class Frame:
         return ", ".join(
             map(str, [*platform, *(Membership.Role(role).label for role in sorted(within))])
         )
-
-
-def _name(cluster: Cluster) -> str:
-    return cluster.display_name or cluster.slug
 
 
 def live_url(request: HttpRequest) -> str:

@@ -15,7 +15,7 @@ from portal.web.pages import page, page_if_moved, wants_partial
 from queues import access as own
 from queues import reading
 from queues.models import Lifetime, Workload
-from queues.reading.past import past
+from queues.reading.past import history_of, past, words_of
 from queues.selectors import pulse
 from queues.services.looked import look
 from queues.views import whyparts
@@ -51,12 +51,15 @@ def _draw(
         "crumbs": [{"label": _("My jobs"), "url": reverse("jobs")}],
     }  # fmt: skip
     facts: list[object] = []
+    history = history_of(sight, row) if part != "now" else None
+    foreign = None
     if part != PAST:
-        why = reading.why(sight, row, oldest(beat.ages))
+        why = reading.why(sight, row, oldest(beat.ages), words_of(history) if history else ())
         context |= whyparts.parts(why)
         facts.append(why.stamp)
-    if part != "now":
-        context["past"] = past(sight, row)
+        foreign = why.facts.foreign
+    if history is not None:
+        context["past"] = past(sight, history, foreign)
         facts.append(context["past"])
     return context, (facts, beat.looks)
 
@@ -65,7 +68,7 @@ def _gone(request: HttpRequest, sight: own.Sight, life: Lifetime) -> HttpRespons
     """Show what is kept of a job that the cluster has forgotten."""
     row = whyparts.of_life(life)
     context = {
-        "job": row, "life": life, "past": past(sight, row),
+        "job": row, "life": life, "past": past(sight, history_of(sight, row)),
         "crumbs": [{"label": _("My jobs"), "url": reverse("jobs")}],
     }  # fmt: skip
     seen = (life.noted_at, context["past"])

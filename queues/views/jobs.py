@@ -50,7 +50,7 @@ def _draw(
     rows = keyset(select.ranked(found.qs), request.GET, select.ORDERS)
     look((job.cluster_id, job.queue) for job in rows if job.state == "waiting")
     sight, teams = own.sight(request.user), access.rights(request.user).tenant_ids(own.READERS)
-    shown, numbers = reading.shown(sight, rows.rows), select.counts(listed.jobs)
+    shown, numbers = reading.counted(sight, rows.rows, listed.jobs)
     context = {
         "rows": rows, "jobs": shown, "filter": found, "chips": chips(request, numbers),
         "all": listed.sees_all, "may_see_all": sight.sees_all, "has_team": bool(teams),

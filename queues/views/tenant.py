@@ -12,12 +12,12 @@ from django.views.decorators.http import require_safe
 from portal.web.pages import page_if_moved
 from queues import access as own
 from queues import sentences
-from queues.reading.within import viewer_within
+from queues.reading.within import counted_within
 from queues.selectors import jobs as select
 from queues.selectors import pulse
 from queues.selectors.misrouted import WRONG
 from queues.selectors.requests import opened, with_open
-from queues.selectors.tenants import QueueNow, numbers, tenant_queues
+from queues.selectors.tenants import QueueNow, tenant_queues
 from queues.views import meters
 from queues.views.answers import oldest
 from tenants import access
@@ -57,9 +57,9 @@ def _jobs(request: HttpRequest, row: Tenant, queues: list[QueueNow]) -> dict[str
     """Give the first waiting jobs in the words of the viewer, and the numbers of all jobs."""
     jobs = select.of_tenants(Tenant.objects.filter(pk=row.pk))
     waiting = list(select.waiting(jobs.filter(state="waiting").exclude(WRONG))[:WAITING_SHOWN])
-    viewer = viewer_within(own.sight(request.user), waiting, queues)
+    viewer, numbers = counted_within(own.sight(request.user), waiting, queues, jobs)
     owners = {(each.queue.cluster_id, each.queue.name): each.queue for each in queues}
     return {
         "jobs": sentences.shown(waiting, owners, viewer),
-        "numbers": numbers(jobs),
+        "numbers": numbers,
     }

@@ -22,6 +22,26 @@ def run(times: int) -> None:
         get_user_model().objects.count()
 
 
+#: The pages that people keep open while tens of thousands of jobs move.
+OPEN_ALL_DAY = ("queue", "jobs", "job", "tenant")
+
+
+@pytest.mark.parametrize("page", OPEN_ALL_DAY)
+def test_a_page_that_is_open_all_day_asks_little(page):
+    """Whole or polled it asks six times at most, and twice when nothing has moved."""
+    numbers = {
+        name: number
+        for name, number in query_counts.agreed().items()
+        if name.partition(",")[0] == f"queues: {page}"
+    }
+    still = {name for name in numbers if name.endswith(", unchanged")}
+
+    assert still
+    assert len(numbers) > 2
+    assert {name: numbers[name] for name in numbers if numbers[name] > 6} == {}
+    assert {name: numbers[name] for name in still if numbers[name] > 2} == {}
+
+
 def test_readiness_asks_twice(client):
     with counted("portal: readyz"):
         client.get("/readyz")

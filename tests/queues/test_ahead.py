@@ -84,7 +84,7 @@ def test_a_job_without_a_place_stands_in_no_line(line, more):
 def test_the_numbers_cost_the_same_with_many_jobs(line, django_assert_num_queries):
     lab, job = line
     order(lab)
-    with django_assert_num_queries(3):
+    with django_assert_num_queries(1):
         in_line(job, ours(lab))
     Workload.objects.bulk_create(
         Workload(
@@ -94,7 +94,7 @@ def test_the_numbers_cost_the_same_with_many_jobs(line, django_assert_num_querie
         )
         for number in range(3000)
     )  # fmt: skip
-    with django_assert_num_queries(3):
+    with django_assert_num_queries(1):
         found = in_line(job, ours(lab))
     assert (found.ahead.jobs, found.ahead.devices) == (3004, 3010)
 

@@ -292,7 +292,7 @@ def test_the_number_of_queries_does_not_grow(town, lab, rounds):
     town.wait(days=2)
     with CaptureQueriesContext(connection) as many:
         tenant_history(of(lab.nlp), now=town.now)
-    assert (len(one), len(many)) == (6, 7)
+    assert (len(one), len(many)) == (1, 7)
 
 
 def test_every_cause_and_phase_has_words():

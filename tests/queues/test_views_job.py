@@ -385,3 +385,9 @@ def test_queries_of_a_poll_do_not_grow(full, bob, number):
         seen.workload(full.cluster, f"more-{each}", position=4 + each)
     with counted("queues: job, polled"):
         bob.get(URL, headers={"HX-Request": "true"})
+
+
+def test_what_did_not_move_asks_only_whether_it_moved(full, bob):
+    stamp = pages.stamp(bob, URL)
+    with counted("queues: job, unchanged"):
+        assert not pages.changed(bob, URL, stamp)
