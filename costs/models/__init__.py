@@ -1,0 +1,25 @@
+"""Rows of the reconciliation; each module is one part of it."""
+
+from costs.models.bills import BillFile, BillLine, BillProblem, BillSource
+from costs.models.facts import PoolHour, Run, TenantHour
+from costs.models.periods import Discrepancy, Period, Statement, StatementLine
+from costs.models.prices import ExchangeRate, PolicyVersion, Price, PriceBook, PriceVersion
+
+__all__ = [
+    "BillFile",
+    "BillLine",
+    "BillProblem",
+    "BillSource",
+    "Discrepancy",
+    "ExchangeRate",
+    "Period",
+    "PolicyVersion",
+    "PoolHour",
+    "Price",
+    "PriceBook",
+    "PriceVersion",
+    "Run",
+    "Statement",
+    "StatementLine",
+    "TenantHour",
+]

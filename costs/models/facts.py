@@ -1,0 +1,141 @@
+"""The facts of an hour, as ``costs.ledger`` makes them. All are resource-seconds in native units.
+
+A row that is missing is an hour that was never counted. A closed month's rows cannot be changed:
+a trigger holds that.
+"""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import F, Q
+from django.utils.translation import gettext_lazy as _
+
+from costs.facts import Quality
+from costs.models.choices import names, values
+from tenants.models import Cluster, Tenant
+
+
+class Run(models.Model):
+    """One calculation of the hours [starts, ends) of a cluster.
+
+    ``result`` is the hash of the facts: the same hours counted again have the same one.
+    """
+
+    cluster = models.ForeignKey(Cluster, models.PROTECT, related_name="+")
+    starts = models.DateTimeField(_("starts"))
+    ends = models.DateTimeField(_("ends"))
+    result = models.CharField(_("result"), max_length=64)
+    at = models.DateTimeField(_("counted"), auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("run")
+        verbose_name_plural = _("runs")
+        constraints = [
+            models.CheckConstraint(condition=Q(ends__gt=F("starts")), name="run_has_length"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.cluster_id} {self.starts:%F %R}"
+
+
+class TenantHour(models.Model):
+    """One tenant in one pool for one hour; without a tenant it is nobody's.
+
+    ``used`` is in thousandths, ``seen`` and ``expected`` say how much was looked at; NULL is not
+    known, which is not 0. ``coverage`` are observed seconds of the hour.
+    """
+
+    cluster = models.ForeignKey(Cluster, models.PROTECT, related_name="+")
+    hour = models.DateTimeField(_("hour"))
+    tenant = models.ForeignKey(Tenant, models.PROTECT, related_name="+", null=True)
+    flavor = models.CharField(_("flavor"), max_length=253)
+    resource = models.CharField(_("resource"), max_length=317)
+    committed = models.BigIntegerField(_("committed"))
+    held = models.BigIntegerField(_("held"))
+    own = models.BigIntegerField(_("own"))
+    borrowed = models.BigIntegerField(_("borrowed"))
+    lent = models.BigIntegerField(_("lent"))
+    overdraft = models.BigIntegerField(_("overdraft"))
+    excess = models.BigIntegerField(_("above quota"))
+    reserved = models.BigIntegerField(_("reserved"))
+    admitted = models.BigIntegerField(_("admitted"))
+    draining = models.BigIntegerField(_("draining"))
+    running = models.BigIntegerField(_("running"))
+    terminating = models.BigIntegerField(_("terminating"))
+    unmanaged = models.BigIntegerField(_("unmanaged"))
+    held_least = models.BigIntegerField(_("held at least"))
+    held_most = models.BigIntegerField(_("held at most"))
+    used = models.BigIntegerField(_("used"), null=True)
+    seen = models.BigIntegerField(_("seen"), null=True)
+    expected = models.BigIntegerField(_("expected"), null=True)
+    coverage = models.PositiveSmallIntegerField(_("coverage"))
+    quality = models.CharField(_("quality"), max_length=10, choices=names(Quality))
+    run = models.ForeignKey(Run, models.PROTECT, related_name="+")
+
+    class Meta:
+        verbose_name = _("hour of a tenant")
+        verbose_name_plural = _("hours of tenants")
+        constraints = [
+            models.UniqueConstraint(
+                "hour", "cluster", "tenant", "flavor", "resource",
+                name="tenant_hour_once", nulls_distinct=False,
+            ),
+            models.CheckConstraint(
+                condition=Q(held=F("own") + F("borrowed")), name="tenant_hour_own_and_borrowed"
+            ),
+            models.CheckConstraint(
+                condition=Q(held=F("reserved") + F("admitted") + F("draining")),
+                name="tenant_hour_phases",
+            ),
+            models.CheckConstraint(
+                condition=Q(held_least__lte=F("held"), held_most__gte=F("held")),
+                name="tenant_hour_bounds",
+            ),
+            models.CheckConstraint(
+                condition=Q(coverage__lte=3600, quality__in=values(Quality)),
+                name="tenant_hour_quality",
+            ),
+            models.CheckConstraint(
+                condition=Q(used__isnull=True, seen__isnull=True, expected__isnull=True)
+                | Q(used__gte=0, seen__gte=0, expected__gte=0),
+                name="tenant_hour_use",
+            ),
+            models.CheckConstraint(
+                condition=Q(hour__minute=0, hour__second=0), name="tenant_hour_is_an_hour"
+            ),
+        ]  # fmt: skip
+
+    def __str__(self) -> str:
+        return f"{self.tenant_id} {self.flavor} {self.hour:%F %R}"
+
+
+class PoolHour(models.Model):
+    """One pool for one hour: its devices, and quota that belongs to departments themselves."""
+
+    cluster = models.ForeignKey(Cluster, models.PROTECT, related_name="+")
+    hour = models.DateTimeField(_("hour"))
+    flavor = models.CharField(_("flavor"), max_length=253)
+    resource = models.CharField(_("resource"), max_length=317)
+    ready = models.BigIntegerField(_("ready"))
+    cordoned = models.BigIntegerField(_("cordoned"))
+    down = models.BigIntegerField(_("down"))
+    nominal = models.BigIntegerField(_("quota of departments"))
+    borrowed = models.BigIntegerField(_("borrowed of it"))
+    overdraft = models.BigIntegerField(_("overdraft"))
+    run = models.ForeignKey(Run, models.PROTECT, related_name="+")
+
+    class Meta:
+        verbose_name = _("hour of a pool")
+        verbose_name_plural = _("hours of pools")
+        constraints = [
+            models.UniqueConstraint("hour", "cluster", "flavor", "resource", name="pool_hour_once"),
+            models.CheckConstraint(
+                condition=Q(borrowed__gte=0, borrowed__lte=F("nominal")), name="pool_hour_borrowed"
+            ),
+            models.CheckConstraint(
+                condition=Q(hour__minute=0, hour__second=0), name="pool_hour_is_an_hour"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.flavor} {self.hour:%F %R}"

@@ -1,0 +1,165 @@
+"""Billing periods, statements and what was found on the way to closing one.
+
+A closed period never changes, and neither do its statements and the facts of its hours: triggers
+hold that, whatever runs. What becomes known later is a line in a statement of an open period
+that points to the closed one.
+"""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import F, Q
+from django.utils.translation import gettext_lazy as _
+
+from costs.models.bills import BillFile
+from costs.models.choices import names, values
+from costs.models.prices import PolicyVersion, PriceBook, PriceVersion
+from costs.states import Code
+from tenants.models import Cluster, Tenant, User
+from tenants.models.states import StateRow
+
+
+class Period(StateRow):
+    """A billing month of a price book, on whole hours of UTC, in the zone of its bill."""
+
+    class State(models.TextChoices):
+        OPEN = "open", _("open")
+        COLLECTING = "collecting", _("collecting")
+        PROVISIONAL = "provisional", _("provisional")
+        REVIEW = "review", _("in review")
+        CLOSED = "closed", _("closed")
+
+    TRANSITIONS = {
+        State.OPEN: frozenset({State.COLLECTING}),
+        State.COLLECTING: frozenset({State.PROVISIONAL}),
+        State.PROVISIONAL: frozenset({State.REVIEW, State.COLLECTING}),
+        State.REVIEW: frozenset({State.CLOSED, State.PROVISIONAL}),
+    }
+
+    state = models.CharField(_("state"), max_length=16, choices=State, default=State.OPEN)
+    book = models.ForeignKey(PriceBook, models.PROTECT, related_name="periods")
+    starts = models.DateTimeField(_("starts"))
+    ends = models.DateTimeField(_("ends"))
+    zone = models.CharField(_("time zone"), max_length=64, default="UTC")
+    prices = models.ForeignKey(PriceVersion, models.PROTECT, related_name="+", null=True)
+    policy = models.ForeignKey(PolicyVersion, models.PROTECT, related_name="+", null=True)
+    bill = models.ForeignKey(BillFile, models.PROTECT, related_name="+", null=True)
+    bill_total = models.DecimalField(_("bill"), max_digits=18, decimal_places=4, null=True)
+    reviewed_by = models.ForeignKey(User, models.PROTECT, related_name="+", null=True)
+    closed_by = models.ForeignKey(User, models.PROTECT, related_name="+", null=True)
+    closed_at = models.DateTimeField(_("closed"), null=True)
+
+    class Meta:
+        verbose_name = _("period")
+        verbose_name_plural = _("periods")
+        constraints = [
+            models.UniqueConstraint("book", "starts", name="period_once"),
+            models.CheckConstraint(condition=Q(ends__gt=F("starts")), name="period_has_length"),
+            models.CheckConstraint(
+                condition=Q(state__in=["open", "collecting", "provisional", "review", "closed"]),
+                name="period_state",
+            ),
+            models.CheckConstraint(
+                condition=~Q(state="closed")
+                | Q(
+                    prices__isnull=False, policy__isnull=False, bill__isnull=False,
+                    bill_total__isnull=False, closed_by__isnull=False, closed_at__isnull=False,
+                ),
+                name="period_closed_says_by_what",
+            ),
+        ]  # fmt: skip
+
+    def __str__(self) -> str:
+        return f"{self.book} {self.starts:%Y-%m}"
+
+
+class Statement(models.Model):
+    """What one payer owes for a period: a tenant, or a bucket of the platform (``*idle``)."""
+
+    period = models.ForeignKey(Period, models.PROTECT, related_name="statements")
+    tenant = models.ForeignKey(Tenant, models.PROTECT, related_name="+", null=True)
+    bucket = models.CharField(_("paid by the platform"), max_length=16, blank=True)
+    payer_name = models.CharField(_("name"), max_length=200)
+    total = models.DecimalField(_("total"), max_digits=18, decimal_places=4)
+    sha256 = models.CharField(max_length=64)
+
+    class Meta:
+        verbose_name = _("statement")
+        verbose_name_plural = _("statements")
+        constraints = [
+            models.UniqueConstraint(
+                "period", "tenant", "bucket", name="statement_once", nulls_distinct=False
+            ),
+            models.CheckConstraint(
+                condition=Q(tenant__isnull=False, bucket="")
+                | Q(tenant__isnull=True, bucket__startswith="*"),
+                name="statement_has_one_payer",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.payer_name
+
+
+class StatementLine(models.Model):
+    """One line. ``corrects`` points to the closed period because of which it was booked."""
+
+    statement = models.ForeignKey(Statement, models.PROTECT, related_name="lines")
+    flavor = models.CharField(_("flavor"), max_length=253, blank=True)
+    basis = models.CharField(_("basis"), max_length=16)
+    quantity = models.DecimalField(_("quantity"), max_digits=20, decimal_places=6)
+    rate = models.DecimalField(_("rate"), max_digits=20, decimal_places=10, null=True)
+    amount = models.DecimalField(_("amount"), max_digits=18, decimal_places=4)
+    corrects = models.ForeignKey(Period, models.PROTECT, related_name="corrections", null=True)
+    reason = models.CharField(_("reason"), max_length=500, blank=True)
+
+    class Meta:
+        verbose_name = _("line of a statement")
+        verbose_name_plural = _("lines of statements")
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(corrects__isnull=True) | ~Q(reason=""), name="correction_says_why"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.flavor} {self.basis}"
+
+
+class Discrepancy(models.Model):
+    """What two sources say differently, until somebody has settled it."""
+
+    period = models.ForeignKey(Period, models.PROTECT, related_name="discrepancies")
+    cluster = models.ForeignKey(Cluster, models.PROTECT, related_name="+", null=True)
+    code = models.CharField(_("finding"), max_length=24, choices=names(Code))
+    subject = models.CharField(_("about"), max_length=300)
+    difference = models.DecimalField(_("difference"), max_digits=30, decimal_places=6)
+    whole = models.DecimalField(_("of"), max_digits=30, decimal_places=6)
+    blocks = models.BooleanField(_("keeps the period open"))
+    found_at = models.DateTimeField(_("found"), auto_now_add=True)
+    resolution = models.TextField(_("resolution"), blank=True)
+    resolved_by = models.ForeignKey(User, models.PROTECT, related_name="+", null=True)
+    resolved_at = models.DateTimeField(_("resolved"), null=True)
+
+    class Meta:
+        verbose_name = _("discrepancy")
+        verbose_name_plural = _("discrepancies")
+        constraints = [
+            models.UniqueConstraint("period", "code", "subject", name="discrepancy_once"),
+            models.CheckConstraint(condition=Q(code__in=values(Code)), name="discrepancy_code"),
+            models.CheckConstraint(
+                condition=Q(resolved_at__isnull=True, resolved_by__isnull=True)
+                | (Q(resolved_at__isnull=False, resolved_by__isnull=False) & ~Q(resolution="")),
+                name="discrepancy_resolved_by_somebody",
+            ),
+        ]
+        indexes = [
+            models.Index(
+                "period",
+                condition=Q(blocks=True, resolved_at__isnull=True),
+                name="discrepancy_blocking",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.code} {self.subject}"
