@@ -1,0 +1,1 @@
+"""Reads rows of the reconciliation into what the plain part counts with."""

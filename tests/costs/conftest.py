@@ -1,0 +1,11 @@
+"""The cast, for tests about what tenants pay."""
+
+import pytest
+
+from tests import cast
+
+
+@pytest.fixture
+def lab(db):
+    """Give the cast inside the test's own transaction."""
+    return cast.make()
