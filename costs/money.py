@@ -22,7 +22,7 @@ _EXPONENTS: Final = {
 }  # fmt: skip
 _CURRENCY: Final = re.compile(r"[A-Z]{3}")
 #: Wide enough for any bill, so that no operation rounds unseen.
-_WIDE: Final = Context(prec=60, rounding=ROUND_HALF_EVEN)
+WIDE: Final = Context(prec=60, rounding=ROUND_HALF_EVEN)
 _PLAIN: Final = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 _SCIENTIFIC: Final = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]{1,2})?")
 _LONGEST: Final = 40
@@ -71,12 +71,12 @@ def shown(quantity: Fraction | int, decimals: int = 6) -> Decimal:
 
 
 def _scaled(count: int, decimals: int) -> Decimal:
-    return Decimal(count).scaleb(-decimals, _WIDE)
+    return Decimal(count).scaleb(-decimals, WIDE)
 
 
 def add(amounts: list[Decimal]) -> Decimal:
     """Add amounts without rounding, however different their sizes are."""
-    with localcontext(_WIDE):
+    with localcontext(WIDE):
         return sum(amounts, Decimal(0))
 
 
