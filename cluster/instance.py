@@ -77,9 +77,17 @@ class Cluster:
         With parent_pid the instance goes down as soon as that process is gone, however it ended.
         """
         folder = paths.data_dir(name, data)
-        if not sup.is_held(folder):
+        runs = sup.is_held(folder)
+        if not runs:
             launch(prepare(name, data, parent_pid, kueue, compaction, tell))
-        found = cls._wait(folder, timeout)
+        try:
+            found = cls._wait(folder, timeout)
+        except ClusterError:
+            if not runs or sup.is_held(folder):
+                raise
+            # Who held the folder was just ending; that is no failure of the one that is wanted.
+            launch(prepare(name, data, parent_pid, kueue, compaction, tell))
+            found = cls._wait(folder, timeout)
         found.apply_nodes(nodes)
         return found
 

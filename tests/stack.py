@@ -19,7 +19,7 @@ from django.conf import settings
 from django.db import connection
 
 ROOT = Path(__file__).resolve().parent.parent
-PATIENCE = 60.0  # seconds: a generous bound, never a measurement
+PATIENCE = 120.0  # seconds: a generous bound, never a measurement
 
 
 def wait_for(what: Callable[[], object], seconds: float = PATIENCE, every: float = 0.1) -> object:

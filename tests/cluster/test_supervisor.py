@@ -1,5 +1,6 @@
 """The supervisor with programs that do nothing in the place of the control plane."""
 
+import fcntl
 import os
 import signal
 import subprocess
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from cluster import paths
+from cluster import instance, paths
 from cluster.processes import ORDER
 from cluster.supervisor import Supervisor, end_leftovers, environment, hold, is_held
 from tests.cluster.watching import processes_of, until
@@ -177,3 +178,19 @@ def test_children_see_no_secrets_and_no_proxy(tmp_path, monkeypatch):
     }
     assert environment(tmp_path)["HOME"] == str(tmp_path)
     assert os.environ["HTTPS_PROXY"]
+
+
+def test_one_that_was_just_ending_is_started_anew(tmp_path, monkeypatch):
+    class LaunchedError(Exception):
+        pass
+
+    def launch(settings):
+        raise LaunchedError
+
+    monkeypatch.setattr(instance, "prepare", lambda *_: None)
+    monkeypatch.setattr(instance, "launch", launch)
+    lock = (tmp_path / "supervisor.lock").open("a+")
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    threading.Timer(0.5, lock.close).start()
+    with pytest.raises(LaunchedError):
+        instance.Cluster.start("own", tmp_path)

@@ -158,7 +158,10 @@ def test_a_job_that_gives_pods_back_and_is_deleted_holds_less_and_then_nothing(s
     one = timedelta(seconds=1)
     full, part = spans(cluster, "parts")[-2:]
     assert (full[0], full[1], full[3]) == ("admitted", reserved, 4)
-    assert before - one <= full[2] <= less
+    held = Interval.objects.get(lifetime=life_of(cluster, "parts"), starts=reserved, devices=4)
+    # On a busy machine a look comes late, and says so.
+    assert before - one <= (held.ends_latest or held.ends)
+    assert (held.ends_earliest or held.ends) <= less
     assert (part[0], part[1], part[3]) == ("admitted", full[2], 2)
     assert asked - one <= part[2] <= gone
     end = Interval.objects.filter(lifetime=life_of(cluster, "parts")).latest("ends")

@@ -54,7 +54,7 @@ def test_shows_two_newest_as_preempted_and_lets_them_run_again(control_plane, st
         submit(control_plane, name, job, priority=f"{name}-normal")
         wait_for(lambda job=job: states(story).get(job, ("",))[0] == "running")
         time.sleep(2.1)  # Kueue orders victims by reservation times in whole seconds
-    submit(control_plane, name, "urgent", pods=2, seconds=12, priority=f"{name}-urgent")
+    submit(control_plane, name, "urgent", pods=2, seconds=30, priority=f"{name}-urgent")
     expected = {
         "normal-0": ("running", False, None),
         "normal-1": ("running", False, None),
