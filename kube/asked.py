@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -19,9 +19,13 @@ _BRIEF: Final = ("priority", "active")
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What follows from a spec alone. ``brief`` is what of the spec a queue's order looks at."""
+    """What follows from a spec alone. ``brief`` is what of the spec a queue's order looks at.
+
+    ``least`` is the same for specs whose pod sets ask for the same, at the least.
+    """
 
     pod_sets: tuple[PodSet, ...]
+    least: Hashable
     shape: str
     devices: int
     brief: Object
@@ -32,7 +36,8 @@ class Asked:
         body = {"spec": spec}
         found = pod_sets(body)
         brief = {key: spec[key] for key in _BRIEF if key in spec}
-        return cls(found, shape(body, found), devices_asked(body), brief)
+        least = tuple((each.name, *sorted(each.least.items())) for each in found)
+        return cls(found, least, shape(body, found), devices_asked(body), brief)
 
 
 def shape(workload: Object, asked: tuple[PodSet, ...]) -> str:

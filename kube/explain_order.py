@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from kube import pending_texts
@@ -37,7 +38,7 @@ def in_order(facts: Facts, reasons: tuple[Reason, ...]) -> tuple[Reason, ...]:
     """
     if len(reasons) < 2:
         return reasons
-    groups = _flavor_groups(facts)
+    groups = facts.queue.group_of if facts.queue else {}
     held: dict[tuple[str, str], dict[str, list[Reason]]] = {}
     for each in reasons:
         group = groups.get(each.flavor, "") if each.flavor else _group(each, reasons, groups)
@@ -48,7 +49,7 @@ def in_order(facts: Facts, reasons: tuple[Reason, ...]) -> tuple[Reason, ...]:
     return tuple(each for flavors in parts for own in flavors for each in own)
 
 
-def _group(each: Reason, reasons: tuple[Reason, ...], groups: dict[str, str]) -> str:
+def _group(each: Reason, reasons: tuple[Reason, ...], groups: Mapping[str, str]) -> str:
     """A topology names no flavor: it is tried where the quota of one of the flavors suffices."""
     beside = {
         groups.get(other.flavor, "")
@@ -76,11 +77,6 @@ def _mildest(own: list[Reason]) -> tuple[object, ...]:
 def _gravest(flavors: list[list[Reason]]) -> tuple[object, ...]:
     first = flavors[0][0]
     return -gravity(first), not first.never, *_name(first)
-
-
-def _flavor_groups(facts: Facts) -> dict[str, str]:
-    groups = facts.queue.groups if facts.queue else ()
-    return {flavor: str(number) for number, group in enumerate(groups) for flavor in group.flavors}
 
 
 # --- the scheduler's own words ----------------------------------------------------------------------

@@ -217,15 +217,29 @@ def too_large(facts: Facts, named: Set[Line] = frozenset()) -> list[Reason]:
     One flavor that is large enough is enough, so a reason is only given where every flavor of a
     group falls short. A job that may start smaller counts with its smallest size.
     """
-    queue = facts.queue
-    if queue is None or facts.tree is None:
+    queue, tree, asked = facts.queue, facts.tree, facts.workload.as_written
+    if queue is None or tree is None:
         return []
+    if asked is None or tree.queues.get(queue.name) is not queue:
+        found = _too_large_of(facts, queue)
+    else:
+        # Equal jobs of one queue are many; the answer for them holds as long as the tree does.
+        key = (queue.name, asked.least)
+        if key not in tree.answers:
+            tree.answers[key] = _too_large_of(facts, queue)
+        found = tree.answers[key]
+    since = facts.workload.created
+    return [
+        each._replace(since=since) for each in found if (each.flavor, each.resource) not in named
+    ]
+
+
+def _too_large_of(facts: Facts, queue: QueueFacts) -> list[Reason]:
     return [
         _computed(facts, queue, each)
         for group in queue.groups
         for name, least in _needs(facts.workload.pod_sets, group)
         for each in _all_short(facts, group, name, least)
-        if (each.flavor, each.resource) not in named
     ]
 
 
@@ -275,7 +289,7 @@ def _computed(facts: Facts, queue: QueueFacts, short: _Short) -> Reason:
     return reason(
         _CODE_OF.get(bound, "max_cohort"), params=params, flavor=short.flavor, resource=resource,
         pod_set=short.pod_set, asked=asked, free=capacity, missing=asked - capacity,
-        since=facts.workload.created, change=change,
+        change=change,
     )  # fmt: skip
 
 

@@ -134,6 +134,11 @@ class QueueFacts:
         return read_groups(self.body)
 
     @cached_property
+    def group_of(self) -> Mapping[str, str]:
+        """Return the group of each flavor, as a number."""
+        return {name: str(n) for n, group in enumerate(self.groups) for name in group.flavors}
+
+    @cached_property
     def quotas(self) -> Mapping[Line, Quota]:
         """Return its quota lines."""
         return read_quotas(self.body)

@@ -8,10 +8,10 @@ ClusterQueues' status says, which lags a second behind.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
 from kube.lenient import Object, mapping, text
 from kube.queue_facts import Line, QueueFacts, Quota, read_queue, read_quotas
@@ -60,6 +60,8 @@ class QuotaTree:
         queue in a cohort of which only the queue itself is known.
         """
         self.complete = complete
+        #: What others have worked out from this tree; it goes with the tree.
+        self.answers: dict[Hashable, Any] = {}
         self.queues: dict[str, QueueFacts] = {}
         self._nodes: dict[Key, _Node] = {}
         for each in queues:

@@ -125,15 +125,18 @@ class Reason(NamedTuple):
 
     def known(self) -> dict[str, Any]:
         """Return the fields that say something: what a row keeps."""
-        return {
-            key: value
-            for key, value in self.as_json().items()
-            # A zero says something, and what is empty does not.
-            if value or key in _ALWAYS or (value == 0 and value is not False)
-        }
+        found = self.as_json()
+        # A zero says something, and what is empty does not.
+        for key in _MAY_BE_EMPTY:
+            value = found[key]
+            if not value and (value is False or value != 0):
+                del found[key]
+        return found
 
 
-_ALWAYS: Final = frozenset({"stage", "code", "never"})
+_MAY_BE_EMPTY: Final = tuple(
+    name for name in Reason._fields if name not in ("stage", "code", "never", "freed_by")
+)
 
 
 @dataclass(frozen=True, slots=True)

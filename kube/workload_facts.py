@@ -149,17 +149,17 @@ class WorkloadFacts:
     @cached_property
     def pod_sets(self) -> tuple[PodSet, ...]:
         """Return what it asks for, by pod set."""
-        asked = self._as_written
+        asked = self.as_written
         return pod_sets(self.body) if asked is None else asked.pod_sets
 
     @property
     def shape(self) -> str:
         """Return what two workloads must share to count as equal, besides their priority."""
-        asked = self._as_written
+        asked = self.as_written
         return shape(self.body, self.pod_sets) if asked is None else asked.shape
 
     @property
-    def _as_written(self) -> Asked | None:
+    def as_written(self) -> Asked | None:
         """Return what is known of its spec, unless Kueue itself has counted something else."""
         counted = mapping(self.body, "status").get("resourceRequests")
         return None if counted else self.asked

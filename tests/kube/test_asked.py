@@ -8,9 +8,11 @@ from hypothesis import strategies as st
 from kube.asked import Asked
 from kube.explain import explain
 from kube.line_facts import Line
+from kube.queue_facts import QueueFacts
+from kube.quota_tree import QuotaTree
 from kube.workload_facts import WorkloadFacts
 from tests.kube import recorded
-from tests.kube.waiting import pod_set, waits, workload
+from tests.kube.waiting import cluster_queue, flavors, line, pod_set, short, waits, workload
 
 NAMES = recorded.names()
 
@@ -50,3 +52,22 @@ def test_what_kueue_has_counted_goes_before_what_was_known_of_the_spec():
 def test_equal_specs_of_another_size_are_not_equal():
     small, large = (waits("no", pods=[pod_set(gpus=size)]) for size in (1, 2))
     assert read_before(small).shape != read_before(large).shape
+
+
+SIZES = st.tuples(st.integers(1, 9), st.integers(1, 3), st.none() | st.integers(1, 2))
+
+
+@given(st.lists(SIZES, min_size=1, max_size=6), st.integers(1, 6), st.none() | st.integers(0, 4))
+def test_an_answer_that_equal_jobs_share_is_the_one_that_each_would_get(sizes, nominal, borrowing):
+    queue = QueueFacts(
+        cluster_queue(groups=flavors(a100=line(nominal, borrowing), h100=line(2)), cohort="c")
+    )
+    other = cluster_queue("other", groups=flavors(a100=line(3), h100=line(1)), cohort="c")
+    shared = QuotaTree([queue, other])
+    texts = ("no", "couldn't assign flavors to pod set main: " + short(4))
+    for number, (gpus, count, minimum) in enumerate(sizes * 2):
+        pods = [pod_set(gpus=gpus, count=count, minimum=minimum)]
+        item = waits(texts[number % 2], pods=pods, name=f"w{number}")
+        found = explain(read_before(item), cluster_queue=queue, tree=shared)
+        assert found == explain(item, cluster_queue=queue, tree=QuotaTree([queue, other]))
+    assert shared.answers
