@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any, Final
 
 import msgspec
@@ -80,20 +81,25 @@ def update(rows: Sequence[Row]) -> int:
     """Bring lifetimes up to date, values in the order of ``COLUMNS``; the key tells which."""
     if not rows:
         return 0
+    came = msgspec.json.encode([dict(zip(COLUMNS, row, strict=True)) for row in rows])
+    with connection.cursor() as cursor:
+        cursor.execute(_updating(), [came.decode()])
+        return int(cursor.rowcount)
+
+
+@cache
+def _updating() -> sql.Composed:
+    """Return the statement, put together once."""
     fields = Lifetime._meta.local_fields
     types = {str(each.column): _type(each) for each in fields}
     changes = [sql.SQL("{0} = came.{0}").format(sql.Identifier(name)) for name in COLUMNS[1:]]
     shape = [
         sql.SQL("{} {}").format(sql.Identifier(name), sql.SQL(types[name])) for name in COLUMNS
     ]
-    statement = sql.SQL(
+    return sql.SQL(
         "UPDATE queues_lifetime AS here SET {} FROM json_to_recordset(%s::json) AS came({}) "
         "WHERE here.id = came.id"
     ).format(sql.SQL(", ").join(changes), sql.SQL(", ").join(shape))
-    came = msgspec.json.encode([dict(zip(COLUMNS, row, strict=True)) for row in rows])
-    with connection.cursor() as cursor:
-        cursor.execute(statement, [came.decode()])
-        return int(cursor.rowcount)
 
 
 def _names(columns: Sequence[str]) -> sql.Composed:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, Final, NamedTuple
 
 import msgspec
+from django.db import connection, models
 
 from kube.condition_log import load
+from kube.lenient import moment
 from kube.lifecycle_facts import Flip, Held, Sight, devices
 from kube.phases import Bound, Open, Phase, Quality, Recorded
 from queues.models import Lifetime
@@ -74,15 +76,28 @@ def as_json(value: Any) -> str:
 
 
 def read(cluster: Cluster, uids: Iterable[str]) -> dict[str, Life]:
-    """Read the lifetimes of these Workloads."""
-    rows = Lifetime.objects.filter(cluster=cluster, uid__in=list(uids))
-    return {
-        row[2]: _life(dict(zip(COLUMNS, row, strict=True))) for row in rows.values_list(*COLUMNS)
-    }
+    """Read the lifetimes of these Workloads.
+
+    Times come as text, as JSON does: a window reads hundreds of rows, and most of their times
+    are the same ones again.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_reading(), [cluster.pk, list(uids)])
+        found = [dict(zip(COLUMNS, row, strict=True)) for row in cursor.fetchall()]
+    return {row["uid"]: _life(row) for row in found}
+
+
+@cache
+def _reading() -> str:
+    columns = ", ".join(f"{name}::text" if name in _TIMES else name for name in COLUMNS)
+    return f"SELECT {columns} FROM queues_lifetime WHERE cluster_id = %s AND uid = ANY(%s)"  # noqa: S608 - columns of ours
 
 
 def _life(row: dict[str, Any]) -> Life:
-    log = load(row["conditions"])
+    for name in _TIMES:
+        row[name] = moment(row[name])
+    row["held"] = msgspec.json.decode(row["held"])
+    log = load(msgspec.json.decode(row["conditions"]))
     record = Recorded(
         open=_open(row) if row["phase"] else None,
         attempt=row["attempt"],
@@ -118,6 +133,9 @@ COLUMNS: Final = (
     "running_since", "evictions", "counted", "past_seconds", "conditions", "finished_at",
     "outcome", "gone_at",
 )  # fmt: skip
+_TIMES: Final = tuple(
+    each.name for each in Lifetime._meta.fields if isinstance(each, models.DateTimeField)
+)
 _NO_PHASE: Final[tuple[Any, ...]] = ("", "", None, None, None, "", "", "", "", 0)
 
 

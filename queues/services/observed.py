@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import Any
 
+import msgspec
 import orjson
 
+from kube.asked import devices_asked, is_device
 from kube.catalog import CPU, MEMORY
 from kube.explain import Explanation, Related, explain
 from kube.explain_routing import ENTRIES_NAMED
@@ -17,6 +18,7 @@ from kube.lenient import amount
 from kube.queue_facts import EntryFacts, QueueFacts, read_entry, read_queue
 from kube.queue_order import stand
 from kube.queue_settings import QueueSettings
+from kube.workload_facts import WorkloadFacts
 
 Object = dict[str, Any]
 
@@ -95,43 +97,7 @@ def parse_time(text: str | None) -> datetime | None:
         return None
 
 
-def is_device(resource: str) -> bool:
-    """Return whether a resource is an extended one, such as a GPU."""
-    return "/" in resource and not resource.startswith("kubernetes.io/")
-
-
-def _devices(container: Object) -> Counter[str]:
-    """Return the devices that a container asks for; a limit counts where no request stands."""
-    resources = container.get("resources") or {}
-    asked = {**(resources.get("limits") or {}), **(resources.get("requests") or {})}
-    return Counter({name: amount(name, text) for name, text in asked.items() if is_device(name)})
-
-
-def _devices_of_pod(spec: Object) -> Counter[str]:
-    """Return what one pod needs at its peak: containers together, or one that prepares them.
-
-    An init container that restarts for ever stays beside all that start after it.
-    """
-    peak: Counter[str] = Counter()
-    beside: Counter[str] = Counter()
-    for container in spec.get("initContainers") or ():
-        own = _devices(container)
-        peak |= beside + own
-        if container.get("restartPolicy") == "Always":
-            beside += own
-    return peak | sum((_devices(each) for each in spec.get("containers") or ()), beside)
-
-
-def devices_asked(workload: Object) -> int:
-    """Return the devices that all pods of a Workload ask for together."""
-    return sum(
-        _devices_of_pod(pod_set.get("template", {}).get("spec", {})).total()
-        * int(pod_set.get("count", 1))
-        for pod_set in workload.get("spec", {}).get("podSets", [])
-    )
-
-
-def held(workload: Object) -> list[dict[str, Any]]:
+def held(workload: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return what a Workload holds, summed by flavor and resource, in a stable order."""
     total: dict[tuple[str, str], int] = {}
     admission = workload.get("status", {}).get("admission") or {}
@@ -146,7 +112,7 @@ def held(workload: Object) -> list[dict[str, Any]]:
     ]
 
 
-def job_uids(workload: Object) -> list[str]:
+def job_uids(workload: Mapping[str, Any]) -> list[str]:
     """Return the uids of the jobs that a Workload stands for, the leading one first."""
     meta = workload["metadata"]
     label = str((meta.get("labels") or {}).get(JOB_UID) or "")
@@ -157,19 +123,26 @@ def job_uids(workload: Object) -> list[str]:
 def encoded(values: Iterable[Any]) -> list[Any]:
     """Return values as they are written to the database: objects and lists as JSON text."""
     return [
-        orjson.dumps(value).decode() if isinstance(value, dict | list) else value
+        orjson.dumps(value).decode() if isinstance(value, (dict, list)) else value
         for value in values
     ]
 
 
+_packed = msgspec.msgpack.Encoder().encode
+
+
 def digest(values: Iterable[Any]) -> int:
     """Return 63 bits that change when one of these values does; never 0."""
-    text = "\x1f".join(map(str, values))
-    number = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return int.from_bytes(number, "big") >> 1 or 1
+    held = list(values)
+    try:
+        said = _packed(held)
+    except (TypeError, ValueError, OverflowError):
+        # Half a character, or a number without end: what no form of text but Python's own takes.
+        said = repr(held).encode("utf-8", "surrogatepass")
+    return int.from_bytes(blake2b(said, digest_size=8).digest(), "big") >> 1 or 1
 
 
-def _job(workload: Object) -> tuple[str, str]:
+def _job(workload: Mapping[str, Any]) -> tuple[str, str]:
     owners = workload["metadata"].get("ownerReferences", [])
     leading = [owner for owner in owners if owner.get("controller")] or owners
     return (leading[0].get("kind", ""), leading[0].get("name", "")) if leading else ("", "")
@@ -206,29 +179,35 @@ def read_values(reading: Explanation) -> dict[str, Any]:
 
 
 def workload_row(
-    workload: Object,
+    workload: Object | WorkloadFacts,
     local_queue: Mapping[str, Any] | EntryFacts | None,
     cluster_queue: Mapping[str, Any] | QueueFacts | None,
     entries: Iterable[str] = (),
     settings: QueueSettings = DEFAULT_SETTINGS,
     related: Related | None = None,
 ) -> dict[str, Any]:
-    """Return the columns of a Workload row (``WORKLOAD_FIELDS``).
+    """Return the columns of a Workload row (``WORKLOAD_FIELDS``), in their order.
 
     ``entries`` are the LocalQueues of its namespace: what a job may have meant that names none.
     ``settings`` are those of the cluster's Kueue that change the order of a queue.
+    ``workload`` may have been read before, as a queue and an entry may.
     ``related`` is whatever else is known, see :class:`kube.explain.Related`.
     """
-    meta, spec = workload["metadata"], workload.get("spec", {})
+    facts = WorkloadFacts.read(workload)
+    body = facts.body
+    meta, spec = body["metadata"], body.get("spec", {})
     entry, queue = read_entry(local_queue), read_queue(cluster_queue)
     known: Related = {"local_queue": entry, "cluster_queue": queue, **(related or {})}
-    reading = explain(workload, **known)
-    admission = workload.get("status", {}).get("admission") or {}
-    place = stand(workload, entry.body if entry else None, queue.body if queue else None, settings)
-    kind, name = _job(workload)
+    reading = explain(facts, **known)
+    admission = body.get("status", {}).get("admission") or {}
+    place = stand(
+        body, entry.body if entry else None, queue.body if queue else None, settings,
+        facts.conditions,
+    )  # fmt: skip
+    kind, name = _job(body)
     read = read_values(reading)
     read["params"] |= _meant(reading.code, entries)
-    values = {
+    return {
         "namespace": meta.get("namespace", ""),
         "name": meta["name"],
         "job_kind": kind,
@@ -237,17 +216,16 @@ def workload_row(
         "queue": admission.get("clusterQueue") or (entry.queue if entry else ""),
         "priority_class": (spec.get("priorityClassRef") or {}).get("name", ""),
         "priority": int(spec.get("priority") or 0),
-        "devices": devices_asked(workload),
-        "held": held(workload),
+        "devices": facts.asked.devices if facts.asked else devices_asked(body),
+        "held": held(body),
         **read,
         "created_at": parse_time(meta.get("creationTimestamp")) or datetime.now(UTC),
-        "resource_version": version_of(workload),
+        "resource_version": version_of(body),
         "queued_at": place.queued_at,
         "turn": str(place.turn),
         "boost": place.boost,
-        "job_uid": next(iter(job_uids(workload)), "")[:64],
+        "job_uid": next(iter(job_uids(body)), "")[:64],
         "kept": {},
         "pods": {},
         "stray": False,
     }
-    return {field: values[field] for field in WORKLOAD_FIELDS}

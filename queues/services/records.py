@@ -9,22 +9,48 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
-from typing import Final
+from typing import Any, Final, TypedDict
 
 import msgspec
 
+from kube.asked import Asked
+from kube.workload_facts import WorkloadFacts
 from queues.services.observed import Object, job_uids, key_of, trim
 
 NOTHING: Final[frozenset[str]] = frozenset()
 #: Packed specs that no workload has any more are thrown away when there are as many as these.
 SPARE: Final = 1000
+#: What follows from so many specs is kept.
+ASKED: Final = 4096
+#: What reading an object of odd form may raise.
+ODD: Final = (TypeError, ValueError, KeyError, AttributeError, ArithmeticError)
+
+
+class _BriefMetadata(TypedDict, total=False):
+    uid: Any
+    creationTimestamp: Any
+    deletionTimestamp: Any
+    annotations: Any
+
+
+class _BriefStatus(TypedDict, total=False):
+    conditions: Any
+    requeueState: Any
+    resourceRequests: Any
+
+
+class _Brief(TypedDict, total=False):
+    """What of a workload the order of its queue looks at, besides its spec."""
+
+    metadata: _BriefMetadata
+    status: _BriefStatus | None
 
 
 class Record(msgspec.Struct, gc=False):
     """One workload. ``digest`` is what the database holds, 0 when it holds nothing.
 
     ``held`` is the queue that it holds quota in, ``queue`` the one in its row, ``job`` the uid of
-    its job. ``mark`` is the number of the list that last held it, ``kept`` what its checks said.
+    its job, ``order`` what decides its place in its queue, as a number. ``mark`` is the number of the list that last held it, ``kept`` what its checks said.
     """
 
     namespace: str
@@ -35,6 +61,7 @@ class Record(msgspec.Struct, gc=False):
     job: str
     queue: str = ""
     digest: int = 0
+    order: int = 0
     mark: int = 0
     kept: dict[str, str] | None = None
 
@@ -55,6 +82,8 @@ class Records:
         self._specs: dict[bytes, bytes] = {}
         self._encode = msgspec.msgpack.Encoder().encode
         self._decode = msgspec.msgpack.Decoder().decode
+        self._decode_brief = msgspec.msgpack.Decoder(_Brief).decode
+        self._asked: dict[bytes, Asked] = {}
 
     def __len__(self) -> int:
         """Return how many there are."""
@@ -125,6 +154,30 @@ class Records:
         found: Object = self._decode(record.packed)
         found["spec"] = self._decode(record.spec)
         return found
+
+    def asked(self, record: Record) -> Asked:
+        """Return what follows from a workload's spec; equal specs are looked through once.
+
+        Raises what :data:`ODD` names for a spec of odd form.
+        """
+        found = self._asked.get(record.spec)
+        if found is None:
+            if len(self._asked) >= ASKED:
+                self._asked.clear()
+            found = self._asked[record.spec] = Asked.read(self._decode(record.spec) or {})
+        return found
+
+    def in_line(self, record: Record) -> WorkloadFacts:
+        """Return as much of a workload as those beside it in its queue look at."""
+        try:
+            found: Any = self._decode_brief(record.packed)
+            asked = self.asked(record)
+        except ODD:
+            return WorkloadFacts.read(self.unpack(record))
+        if (found.get("status") or {}).get("resourceRequests"):
+            return WorkloadFacts.read(self.unpack(record))
+        found["spec"] = asked.brief
+        return WorkloadFacts.read(found, asked)
 
     def named(self, namespace: str, name: str) -> str | None:
         """Return the uid of the workload of that name."""

@@ -11,6 +11,7 @@ from kube.lenient import items, text
 from kube.line_facts import Line
 from kube.manager_facts import Manager
 from kube.queue_settings import QueueSettings
+from kube.workload_facts import WorkloadFacts
 from queues.services.happened import Happened
 from queues.services.known import Known
 from queues.services.observed import Object, workload_row
@@ -75,7 +76,8 @@ class Surroundings:
         if not record.held and not items(item, "status", "conditions"):
             related["line"] = self._line(queue_name)
         entries = () if entry else self.known.entries_in(record.namespace)
-        row = workload_row(item, entry, queue, entries, self.settings, related)
+        facts = WorkloadFacts.read(item, self.records.asked(record))
+        row = workload_row(facts, entry, queue, entries, self.settings, related)
         row["pods"] = summary(own_pods or ())
         row["kept"] = record.kept or {}
         return row
@@ -109,7 +111,7 @@ class Surroundings:
                 waiting.append(record)
                 if len(waiting) > LINE:
                     return None
-        return Line([self.records.unpack(each) for each in waiting], strict=facts.strict)
+        return Line([self.records.in_line(each) for each in waiting], strict=facts.strict)
 
     def _of_queue(self, queue: str) -> Iterable[str]:
         for namespace, name in self.known.entries_to(queue):

@@ -18,6 +18,7 @@ from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
+from kube.queue_order import shares_by_use
 from queues.models import ObservedObject, UnknownText, Workload
 from queues.services import intervals
 from queues.services import observed_rows as rows
@@ -35,29 +36,30 @@ from queues.services.observed import (
     encoded,
     version_of,
 )
-from queues.services.records import Record
+from queues.services.records import ODD, Record
 from queues.services.strays import JobRecord
 from queues.services.wanted import Wanted
 
 log = structlog.get_logger(__name__)
 
 SPEAKING: Final = tuple(i for i, name in enumerate(WORKLOAD_FIELDS) if name not in SILENT)
+#: What of a row decides where it stands in its queue.
+ORDERING: Final = ("state", "queue", "entry", "priority", "boost", "queued_at", "turn")
 UNKNOWN: Final = "unknown"
 _QUOTED: Final = re.compile(r'"[^"]*"|\d[\w.:/-]*')
 
 
 @dataclass(slots=True)
 class Written:
-    """What a window has changed: (uid, namespace, queue) of workloads where they were and are."""
+    """What a window has changed: (uid, namespace, queue) of workloads where they were and are.
+
+    ``moved`` are the queues whose order may be another one now. A new text alone moves nobody.
+    """
 
     rows: int = 0
     workloads: list[tuple[str, str, str]] = field(default_factory=list)
     objects: list[Named] = field(default_factory=list)
-
-    @property
-    def queues(self) -> set[str]:
-        """Return the queues into which or out of which a workload changed or moved."""
-        return {queue for _, _, queue in self.workloads} - {""}
+    moved: set[str] = field(default_factory=set)
 
 
 @dataclass(slots=True)
@@ -66,6 +68,7 @@ class _Read:
 
     record: Record
     queue: str
+    order: int
     digest: int
     values: list[Any]
 
@@ -110,6 +113,7 @@ class Window:
                 if rows.listed(self.cluster, kind, version):
                     log.warning("observer_cluster_went_back", kind=kind, version=version)
         self._remember(read, objects, loose, kept)
+        done.moved.discard("")
         return done
 
     # -- objects ---------------------------------------------------------------------------
@@ -144,11 +148,19 @@ class Window:
             ),
         )
         done.objects += objects
+        done.moved |= self._ordered_by(objects)
         for kind, namespace, name in self.memory.known.gone:
             here = ObservedObject.objects.filter(cluster=self.cluster, kind=kind)
             changed += here.filter(namespace=namespace, name=name).delete()[0]
             done.objects.append((kind, namespace, name))
         return changed
+
+    def _ordered_by(self, objects: Iterable[Named]) -> set[str]:
+        """Return the queues that one of these entries orders by its use."""
+        known, settings = self.memory.known, self.memory.around.settings
+        entries = (known.entry(*name[1:]) for name in objects if name[0] == "LocalQueue")
+        queues = [known.queue(entry.queue) for entry in entries if entry]
+        return {each.name for each in queues if each and shares_by_use(each.body, settings)}
 
     # -- workloads -------------------------------------------------------------------------
 
@@ -158,11 +170,12 @@ class Window:
             try:
                 row = self.memory.around.row(item, record)
                 values = encoded(row.values())
-            except (TypeError, ValueError, KeyError, AttributeError, ArithmeticError) as error:
+            except ODD as error:
                 self._cannot_read(uid, error)
                 continue
             number = digest([*(values[i] for i in SPEAKING), *_noted(item)])
-            yield uid, _Read(record, row["queue"], number, values)
+            order = hash(tuple(row[name] for name in ORDERING))
+            yield uid, _Read(record, row["queue"], order, number, values)
 
     def _cannot_read(self, uid: str, error: Exception) -> None:
         """Say once that a workload of odd form has no row; the others go on."""
@@ -182,11 +195,14 @@ class Window:
         for uid, each in changed.items():
             places = dict.fromkeys((each.record.queue, each.queue))
             done.workloads += [(uid, each.record.namespace, queue) for queue in places]
+            if each.order != each.record.order:
+                done.moved |= set(places)
         gone = self.memory.gone
         if gone:
             here = Workload.objects.filter(cluster=self.cluster, uid__in=list(gone))
             number += here.delete()[0]
             done.workloads += [(uid, old.namespace, old.queue) for uid, old in gone.items()]
+            done.moved |= {old.queue for old in gone.values()}
         return number
 
     def _sweep(self, done: Written) -> int:
@@ -261,6 +277,7 @@ class Window:
                 epoch = epochs.get(record.kind, 0)
                 changed.append((self.cluster.pk, uid, *values, now, kept[uid], epoch))
                 done.workloads.append((uid, row["namespace"], row["queue"]))
+                done.moved.add(row["queue"])
         done.rows += merge(rows.WORKLOADS, changed)
         if strays.gone:
             here = Workload.objects.filter(cluster=self.cluster, uid__in=list(strays.gone))
@@ -296,6 +313,7 @@ class Window:
     ) -> None:
         for each in read.values():
             each.record.digest, each.record.queue = each.digest, each.queue
+            each.record.order = each.order
         for uid, record, _ in loose:
             record.digest = kept[uid]
         self.memory.written(read, {name: number for name, (number, _) in objects.items()})

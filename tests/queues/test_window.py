@@ -81,11 +81,22 @@ def test_only_a_version_is_no_change(side):
 
 def test_says_which_queues_a_workload_came_to_and_left(side):
     side.list("LocalQueue", entry(), entry("other", queue="cv-train"))
-    assert side.listed(Workload=[workload("a")]).queues == {"nlp-train"}
+    assert side.listed(Workload=[workload("a")]).moved == {"nlp-train"}
     side.tell("Workload", workload("a", entry="other"), change="MODIFIED")
-    assert side.write().queues == {"nlp-train", "cv-train"}
+    assert side.write().moved == {"nlp-train", "cv-train"}
     side.tell("Workload", workload("a", entry="other"), change="DELETED")
-    assert side.write().queues == {"cv-train"}
+    assert side.write().moved == {"cv-train"}
+
+
+def test_a_text_alone_moves_nobody_in_a_queue(side):
+    side.list("ClusterQueue", queue())
+    side.list("LocalQueue", entry())
+    side.listed(Workload=[workload("a", conditions=[short()])])
+    side.tell("Workload", workload("a", conditions=[short(9)]), change="MODIFIED")
+    done = side.write()
+    assert (done.rows, done.moved) == (1, set())
+    side.tell("Workload", workload("a", conditions=[]), change="MODIFIED")
+    assert side.write().moved == {"nlp-train"}
 
 
 # --- nothing gone stays, nothing alive goes ------------------------------------------------------
