@@ -24,6 +24,9 @@ M = TypeVar("M", bound=Model)
 SIZE = 50
 LARGEST = 200
 LONGEST_CURSOR = 1000
+# What a field or the database says to a value that it cannot take. Nothing else hides behind
+# these: the first page is asked for without any value, and then the error comes again.
+UNUSABLE = (ValueError, TypeError, OverflowError, ValidationError, DataError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +79,7 @@ def keyset(
     cut = cut_of(rows, query, allowed, size, name=name)
     try:
         return cut.page(list(cut.rows()))
-    except (ValueError, ValidationError, DataError):
+    except UNUSABLE:
         # A value that a field cannot take: somebody made this cursor by hand.
         cut = cut.begun()
         return cut.page(list(cut.rows()))
@@ -89,7 +92,7 @@ def both(first: Cut[M], second: Cut[M], is_first: Callable[[M], bool]) -> tuple[
     """
     try:
         found = list(first.rows().union(second.rows(), all=True))
-    except (ValueError, ValidationError, DataError):
+    except UNUSABLE:
         first, second = first.begun(), second.begun()
         found = list(first.rows().union(second.rows(), all=True))
     mine = [row for row in found if is_first(row)]

@@ -142,6 +142,20 @@ def test_an_empty_list_has_one_empty_page():
     assert (len(page), page.after, page.before) == (0, "", "")
 
 
+@pytest.mark.parametrize("value", [5, True, -1, 10**400, "", "\0", "9999-12-31T23:59:59-23:59"])
+@pytest.mark.parametrize("fields", [("-date_joined",), ("first_name", "-date_joined")])
+def test_a_cursor_that_no_time_can_be_gives_page_one(people, fields, value):
+    values = [value] * len(lists.with_key(fields))
+    query = QueryDict(mutable=True)
+    query.update({"after": lists.pack("at", values)})
+
+    page = lists.keyset(people, query, {"at": fields}, size=5)
+
+    assert [row.pk for row in page] == [
+        row.pk for row in lists.keyset(people, QueryDict(), {"at": fields}, size=5)
+    ]
+
+
 def test_lists_of_one_page_have_cursors_of_their_own(people):
     query = QueryDict(mutable=True)
     query["b-after"] = lists.keyset(people, query, ALLOWED, size=5).after
