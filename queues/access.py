@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
-from django.db.models import Case, Exists, OuterRef, Q, QuerySet, Value, When
+from django.db.models import BooleanField, Case, Exists, OuterRef, Q, QuerySet, Value, When
+from django.db.models.expressions import RawSQL
 
 from queues.models import Apply, Lifetime, Plan, Workload
 from tenants import access
@@ -43,15 +44,27 @@ OVER: Final = ("finished", "gone")
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """What one viewer sees: jobs by name are those of ``tenants``, or everybody's.
+    """What one viewer sees: jobs by name are those of the tenants ``own``, or everybody's.
 
     ``user`` is nobody for who sits at the machine itself and reads the database anyway.
     """
 
     user: access.Person | None
-    tenants: QuerySet[Tenant]
-    queues: QuerySet[Queue]
-    sees_all: bool
+    own: tuple[int, ...] = ()
+    sees_all: bool = False
+
+    @property
+    def tenants(self) -> QuerySet[Tenant]:
+        """Give the tenants whose jobs the viewer reads by name."""
+        every = Tenant.objects.all()
+        return every if self.sees_all else every.filter(pk__in=self.own)
+
+    @property
+    def queues(self) -> QuerySet[Queue]:
+        """Give the queues that exist for the viewer."""
+        if self.sees_all or self.user is None:
+            return Queue.objects.all()
+        return access.queues(self.user)
 
     @property
     def jobs(self) -> QuerySet[Workload]:
@@ -75,19 +88,18 @@ def sight(user: access.Person) -> Sight:
     """Say what ``user`` sees, by the roles of this moment."""
     held = access.rights(user)
     if held.platform:
-        return Sight(user, Tenant.objects.all(), Queue.objects.all(), sees_all=True)
+        return Sight(user, sees_all=True)
     return own_sight(user)
 
 
 def own_sight(user: access.Person) -> Sight:
     """Say what is ``user``'s own, also for somebody of the platform who may see more."""
-    own = Tenant.objects.filter(pk__in=access.rights(user).tenant_ids(READERS))
-    return Sight(user, own, access.queues(user), sees_all=False)
+    return Sight(user, tuple(access.rights(user).tenant_ids(READERS)))
 
 
 def everything() -> Sight:
     """Say what is seen by who may read the database itself."""
-    return Sight(None, Tenant.objects.all(), Queue.objects.all(), sees_all=True)
+    return Sight(None, sees_all=True)
 
 
 Rows = QuerySet[Workload]
@@ -129,9 +141,20 @@ def lifetime(seen: Sight, namespace: str, name: str, cluster: str) -> Lifetime:
     return found
 
 
+# The jobs of ``Sight.jobs``, written out: an open page asks for its job again and again.
+_VISIBLE: Final = """EXISTS (
+    SELECT 1 FROM tenants_entry e JOIN tenants_queue q ON q.id = e.queue_id
+    WHERE e.cluster_id = queues_workload.cluster_id
+        AND e.namespace = queues_workload.namespace AND q.tenant_id = ANY(%s)
+)"""
+
+
 def named(seen: Sight, namespace: str, name: str) -> QuerySet[Workload]:
     """Give the Workloads that can be meant by a name, the likeliest first."""
-    rows = seen.jobs
+    rows = Workload.objects.select_related("cluster")
+    if not seen.sees_all:
+        visible = RawSQL(_VISIBLE, [list(seen.own)], output_field=BooleanField())  # noqa: S611
+        rows = rows.filter(visible)
     if "\0" in namespace + name:  # no text for PostgreSQL
         return rows.none()
     exact = When(name=name, then=Value(0))

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 from string import Formatter
 from typing import Any, Final, Protocol
 
@@ -230,11 +231,11 @@ def _texts_of(code: str, params: Mapping[str, str]) -> Texts:
 
 def _say(texts: Texts, values: Mapping[str, Any]) -> SafeString:
     """Fill the first template of which everything is known."""
-    for text in texts:
-        if all(values.get(name) for name in _names(str(text))):
-            bold = {name: format_html("<b>{}</b>", value) for name, value in values.items()}
-            bold |= {name: values[name] for name in PLAIN if name in values}
-            return format_html(escape(str(text)), **bold)
+    for text in map(str, texts):
+        names = _names(text)
+        if all(values.get(name) for name in names):
+            bold = {name: _bold(name, values[name]) for name in names}
+            return format_html(escape(text), **bold) if bold else escape(text)
     return format_html("{}", str(texts[-1]))
 
 
@@ -242,8 +243,13 @@ def _say(texts: Texts, values: Mapping[str, Any]) -> SafeString:
 PLAIN: Final = ("preempted_because", "why", "raw")
 
 
-def _names(text: str) -> list[str]:
-    return [name for _text, name, _spec, _how in Formatter().parse(text) if name]
+def _bold(name: str, value: Any) -> Any:
+    return value if name in PLAIN else format_html("<b>{}</b>", value)
+
+
+@lru_cache(maxsize=1000)
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name for _text, name, _spec, _how in Formatter().parse(text) if name)
 
 
 def deciding(job: Workload) -> dict[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+import structlog
 from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY, get_user
 from django.contrib.auth.middleware import AuthenticationMiddleware
@@ -13,9 +14,11 @@ from django.db.models import Model
 from django.http import HttpRequest, HttpResponse
 from django.utils.crypto import constant_time_compare
 from django.utils.functional import SimpleLazyObject
+from django_structlog.middlewares import RequestMiddleware
 
 from portal.web.errors import DomainError
 from tenants import access, audit
+from tenants.addresses import client_address
 from tenants.models import Tenant, User
 
 SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -46,6 +49,15 @@ def _proven(session: Any) -> User | None:
         return None
     proof = session.get(HASH_SESSION_KEY, "")
     return person if constant_time_compare(proof, person.get_session_auth_hash()) else None
+
+
+class LogMiddleware(RequestMiddleware):
+    """Write requests to the log with the address that our own proxies tell, and no other."""
+
+    @classmethod
+    def bind_ip(cls, request: HttpRequest) -> None:
+        """Add the address to every line of this request."""
+        structlog.contextvars.bind_contextvars(ip=client_address(request))
 
 
 class RightsMiddleware:

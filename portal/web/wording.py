@@ -36,7 +36,7 @@ def spell(seconds: float) -> str:
 def exact(when: datetime) -> str:
     """The full local time with its zone, for titles."""
     local = timezone.localtime(when) if timezone.is_aware(when) else when
-    return f"{date_format(local, 'Y-m-d H:i:s')} {local.tzname() or ''}".strip()
+    return f"{local:%Y-%m-%d %H:%M:%S} {local.tzname() or ''}".strip()
 
 
 def freshness_class(seconds: float, period: float) -> str:
@@ -101,6 +101,8 @@ def decimal(value: object) -> Decimal | None:
 
 def plain(value: object, places: int = 2) -> str:
     """A number with grouped thousands and no trailing zeros; a dash when there is none."""
+    if isinstance(value, int) and 0 <= value < 1000:  # most numbers of a page
+        return str(int(value))
     number = decimal(value)
     if number is None:
         return DASH
@@ -166,8 +168,11 @@ def signed(value: object) -> str:
 
 def visible(text: object) -> str:
     """Text in which characters that hide or turn other text are shown as their code."""
+    said = str(text)
+    if said.isascii():  # has none of them, and is what names of clusters are made of
+        return said
     return "".join(
-        f"\\u{ord(char):04x}" if unicodedata.category(char) == "Cf" else char for char in str(text)
+        f"\\u{ord(char):04x}" if unicodedata.category(char) == "Cf" else char for char in said
     )
 
 

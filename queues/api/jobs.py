@@ -41,7 +41,7 @@ class Jobs(ReadView):
         """List jobs, newest first."""
         wanted = asked(request.query_params, "jobs", ORDERS)
         sight = access.sight(request.user)
-        beat = pulse.joined(pulse.of_jobs(None if sight.sees_all else sight.tenants))
+        beat = pulse.joined(pulse.of_jobs(None if sight.sees_all else sight.own))
         return self.answer_if_moved(
             shapes.Jobs,
             lambda: _page(request, sight, wanted, beat),

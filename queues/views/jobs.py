@@ -29,7 +29,7 @@ EVERYONE = "all"
 def jobs(request: HttpRequest) -> HttpResponse:
     """Show the jobs in the namespaces of the viewer's tenants; the platform's roles see all."""
     listed = _listed(request)
-    beat = pulse.joined(pulse.of_jobs(None if listed.sees_all else listed.tenants))
+    beat = pulse.joined(pulse.of_jobs(None if listed.sees_all else listed.own))
     draw = partial(_draw, request, listed, beat)
     moved = beat.stamp(access.rights(request.user))
     return page_if_moved(request, "queues/jobs.html", draw, "list", moved=moved)

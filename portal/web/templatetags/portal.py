@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
 from django import template
@@ -46,6 +47,7 @@ for words in (clock, duration, gpus, moment, number, quantity, shown, signed):
 
 
 @register.simple_tag
+@lru_cache(maxsize=500)
 def icon(name: str, label: str = "") -> SafeString:
     """A symbol of the sprite; silent for screen readers unless it has a label of its own."""
     if label:
