@@ -6,7 +6,7 @@ version, is asked from the cluster.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -67,16 +67,6 @@ def served(client: ClusterClient) -> tuple[Kind, ...]:
                 found.append(replace(kind, version=version))
                 break
     return tuple(found)
-
-
-def serves(client: ClusterClient, kinds: Iterable[Kind]) -> tuple[Kind, ...]:
-    """Return those of these kinds that the cluster serves as they are written."""
-    plurals: dict[str, set[str]] = {}
-    for kind in kinds:
-        if kind.api_version not in plurals:
-            found = client.discovery(kind.group, kind.version)
-            plurals[kind.api_version] = {str(each.get("name")) for each in found}
-    return tuple(kind for kind in kinds if kind.plural in plurals[kind.api_version])
 
 
 def is_followed(item: Object) -> bool:

@@ -180,6 +180,13 @@ def test_missing_field_manager_is_a_defect_of_ours():
                 )
             ],
         ),
+        (
+            r'spec.x: Invalid value: "a\", spec.y: Invalid value: 1": too long, spec.z: Required value',
+            [
+                ("spec.x", r'Invalid value: "a\", spec.y: Invalid value: 1": too long'),
+                ("spec.z", "Required value"),
+            ],
+        ),
         ("only words", [("", "only words")]),
         ("", []),
     ],

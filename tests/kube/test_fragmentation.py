@@ -40,6 +40,7 @@ def test_the_best_domain_is_named_by_its_path():
 
     assert found.levels[1].best(8).path == ("b1", "r1")
     assert found.levels[2].best(8).path == ("b1", "r1", "a")
+    assert [found.levels[2].best(8).name, found.whole.name] == ["a", ""]
     assert [domain.path for domain in found.levels[1].domains] == [
         ("b1", "r1"), ("b2", "r2"), ("b1", "r2"),
     ]  # fmt: skip

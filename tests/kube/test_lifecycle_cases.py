@@ -9,7 +9,7 @@ import pytest
 
 from kube.evictions import Cause
 from kube.lifecycle import advance, end
-from kube.lifecycle_facts import devices, read_sight
+from kube.lifecycle_facts import asked, devices, read_sight
 from kube.phases import HOLDING, Moment, Phase, Quality, Recorded
 from tests.kube.kueue_life import PODS, START, Life
 from tests.kube.test_lifecycle import Watcher
@@ -191,6 +191,44 @@ def test_the_first_look_at_a_real_object_covers_its_life(name):
         assert not step.skewed
     again = advance(step.after, sight, Moment(now + timedelta(minutes=5), now), queue="q")
     assert (again.spans, again.losses, again.after.open) == ((), (), step.after.open)
+
+
+def test_an_end_without_a_time_is_as_it_was_seen():
+    life, watcher = Life(), Watcher()
+    life.reserve()
+    life.admit()
+    watcher.look(life)
+    life.wait(600)
+    life.finish()
+    for each in life.status["conditions"]:
+        if each["type"] == "Finished":
+            del each["lastTransitionTime"]
+    watcher.look(life)
+    assert watcher.record.open is None
+    assert watcher.spans[-1].end.quality is Quality.SEEN
+
+
+def test_a_check_that_takes_its_word_back_leaves_the_quota():
+    life, watcher = Life(), Watcher()
+    life.reserve()
+    life.admit()
+    watcher.look(life)
+    life.wait(60)
+    life._set("Admitted", "False", "NotReady", "a check is pending again")
+    watcher.look(life)
+    assert watcher.record.open.phase is Phase.RESERVED
+    assert devices(watcher.record.open.held) == 8
+
+
+def test_resources_that_are_neither_devices_nor_sized_are_left_out():
+    life = Life()
+    life.reserve()
+    life.status["admission"]["podSetAssignments"][0]["resourceUsage"]["ephemeral-storage"] = "1Gi"
+    pods = life.body["spec"]["podSets"][0]["template"]["spec"]["containers"][0]
+    pods["resources"]["requests"]["ephemeral-storage"] = "1Gi"
+    sight = read_sight(life.look())
+    assert [resource for _, resource, _ in sight.held] == ["nvidia.com/gpu"]
+    assert [resource for _, resource, _ in asked(sight)] == ["nvidia.com/gpu"]
 
 
 @pytest.mark.parametrize("released", [False, True])

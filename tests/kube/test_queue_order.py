@@ -198,6 +198,7 @@ TIMEOUT = condition("Evicted", "True", "PodsReadyTimeout", "Exceeded the PodsRea
         (workload(condition("Finished", "True"), SHORT), Turn.OUT),
         (workload(SHORT, spec={"active": False}), Turn.OUT),
         (workload(SHORT, deletionTimestamp="2026-01-01T12:00:00Z"), Turn.OUT),
+        (workload(SHORT, creationTimestamp=None), Turn.OUT),
     ],
 )
 def test_turn(found, turn):
@@ -283,6 +284,9 @@ def test_use_is_weighed_by_resource_and_by_entry():
     assert use_of(weighed, settings) == 3.5
     assert use_of({"spec": {"fairSharing": {"weight": "0"}}}, settings) == float("inf")
     assert use_of({}) == 0.0
+    used = {"cpu": "a lot"}
+    nonsense = {"fairSharing": {"admissionFairSharingStatus": {"consumedResources": used}}}
+    assert use_of({"status": nonsense}, settings) == 0.0
 
 
 @pytest.mark.parametrize(
@@ -304,6 +308,14 @@ def test_settings_of_releases():
     new = QueueSettings.read(version="0.19.2")
     assert (old.keeps_preemptor, patched.keeps_preemptor, new.keeps_preemptor) == (1, 1, 0)
     assert (old.long_lists, patched.long_lists, new.long_lists) == (0, 1, 1)
+
+
+def test_the_configuration_file_wins_over_the_arguments():
+    text = "featureGates: {PriorityBoost: true, Other: false}"
+    found = QueueSettings.read(
+        gates="PriorityBoost=false,PrioritySortingWithinCohort=false", configuration=text
+    )
+    assert (found.boost, found.cohort_priority) == (True, False)
 
 
 @pytest.mark.parametrize("text", ["a: [", "- a", "5", "waitForPodsReady: x", "\x00"])
