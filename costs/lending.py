@@ -52,43 +52,62 @@ class Member(NamedTuple):
         return unused if limit is None else min(limit, unused)
 
 
+class Leaf(NamedTuple):
+    """The queues of one cohort at an instant: who wants more, and who has something to lend."""
+
+    borrowers: dict[Account, int]
+    lenders: dict[Account, int]
+    wanted: int
+    lending: int
+
+
+def leaf(members: Iterable[Member]) -> Leaf:
+    """Return what the queues of a cohort want and have."""
+    borrowers: dict[Account, int] = {}
+    lenders: dict[Account, int] = {}
+    for each in members:
+        if above := each.above:
+            borrowers[each.account] = above
+        elif lendable := each.lendable:
+            lenders[each.account] = lendable
+    return Leaf(borrowers, lenders, sum(borrowers.values()), sum(lenders.values()))
+
+
+class _Group(NamedTuple):
+    """The lenders of a cohort, of whose room a part is left, the same of each of them."""
+
+    numerator: int
+    denominator: int
+    lenders: dict[Account, int]
+
+    def times(self, numerator: int, denominator: int) -> _Group:
+        above, below = self.numerator * numerator, self.denominator * denominator
+        common = gcd(above, below)
+        return _Group(above // common, below // common, self.lenders)
+
+
 @dataclass(slots=True)
 class _Side:
-    """What a subtree still wants and still has; lenders in parts of ``over``."""
+    """What a subtree still wants and still has, in whole units."""
 
     wanted: int = 0
     pool: int = 0
-    lenders: dict[Account, int] = field(default_factory=dict)
-    over: int = 1
+    lending: int = 0
+    groups: list[_Group] = field(default_factory=list)
 
     def join(self, other: _Side) -> None:
-        over = lcm(self.over, other.over)
-        self.lenders = self._in(over) | other._in(over)
-        self.over = over
         self.wanted += other.wanted
         self.pool += other.pool
+        self.lending += other.lending
+        self.groups += other.groups
 
-    def _in(self, over: int) -> dict[Account, int]:
-        factor = over // self.over
-        return {key: part * factor for key, part in self.lenders.items()}
-
-    def take(self, amount: int) -> tuple[dict[Account, int], int]:
-        """Take an amount from the lenders in proportion; return their parts and of what."""
-        whole = sum(self.lenders.values())
-        taken = amount * self.over
-        common = gcd(whole, taken)
-        numerator, denominator = taken // common, whole // common
-        parts = {key: part * numerator for key, part in self.lenders.items()}
-        rest = denominator - numerator
-        self.lenders = {key: part * rest for key, part in self.lenders.items()} if rest else {}
-        of = self.over * denominator
-        self.over = of if rest else 1
-        return parts, of
-
-    @property
-    def lending(self) -> int:
-        """Return what the lenders have together, in whole units."""
-        return sum(self.lenders.values()) // self.over
+    def take(self, amount: int) -> list[_Group]:
+        """Take an amount from all lenders in proportion; return what each group gives."""
+        taken = [group.times(amount, self.lending) for group in self.groups]
+        left = self.lending - amount
+        self.groups = [group.times(left, self.lending) for group in self.groups] if left else []
+        self.lending = left
+        return taken
 
 
 class Loans(NamedTuple):
@@ -112,23 +131,22 @@ class Loaned:
         self.over: dict[int, Counter[Account]] = defaultdict(Counter)
         self.lent_whole = self.over_whole = 0
 
-    def add(self, members: Iterable[Member], cohorts: Mapping[Path, Quota], seconds: int) -> None:
+    def add(self, leaves: Mapping[Path, Leaf], cohorts: Mapping[Path, Quota], seconds: int) -> None:
         """Add a time in which nothing changed; ``cohorts`` are those of this root alone."""
-        found = list(members)
-        borrowers = {each.account: each.above for each in found if each.above}
-        for account, amount in borrowers.items():
-            self.borrowed[account] += amount * seconds
-        if not borrowers:
+        if not any(found.wanted for found in leaves.values()):
             return
-        sides = _sides(found)
-        for path in sorted(_with_parents([*sides, *cohorts]), key=len, reverse=True):
+        for found in leaves.values():
+            book(self.borrowed, found.borrowers, seconds)
+        sides = {path: _side(found) for path, found in leaves.items()}
+        for path in sorted(_with_parents([*leaves, *cohorts]), key=len, reverse=True):
             side = sides.setdefault(path, _Side())
-            self._serve(side, cohorts.get(path, _NOTHING), seconds)
+            quota = cohorts.get(path, _NOTHING)
+            self._serve(side, quota, seconds)
             if len(path) > 1:
-                _limit(side, cohorts.get(path, _NOTHING).lending_limit)
+                _limit(side, quota.lending_limit)
                 sides.setdefault(path[:-1], _Side()).join(side)
-            else:
-                self._overdraw(borrowers, side.wanted, seconds)
+            elif side.wanted:
+                self._overdraw(leaves, side.wanted, seconds)
 
     def _serve(self, side: _Side, quota: Quota, seconds: int) -> None:
         side.pool += quota.nominal
@@ -138,15 +156,15 @@ class Loaned:
         lent = min(side.wanted - served, side.lending)
         side.wanted -= served + lent
         if lent:
-            parts, of = side.take(lent)
             self.lent_whole += lent * seconds
-            book(self.lent[of], parts, seconds)
+            for group in side.take(lent):
+                book(self.lent[group.denominator], group.lenders, group.numerator * seconds)
 
-    def _overdraw(self, borrowers: dict[Account, int], amount: int, seconds: int) -> None:
-        if amount:
-            parts = {key: part * amount for key, part in borrowers.items()}
-            self.over_whole += amount * seconds
-            book(self.over[sum(borrowers.values())], parts, seconds)
+    def _overdraw(self, leaves: Mapping[Path, Leaf], amount: int, seconds: int) -> None:
+        whole = sum(found.wanted for found in leaves.values())
+        self.over_whole += amount * seconds
+        for found in leaves.values():
+            book(self.over[whole], found.borrowers, amount * seconds)
 
     def sums(self) -> Loans:
         """Return the sums, rounded to whole resource-seconds so that both sides are equal."""
@@ -167,15 +185,9 @@ def book(to: Counter[Account], parts: Mapping[Account, int], seconds: int) -> No
         to[key] += part * seconds
 
 
-def _sides(members: list[Member]) -> dict[Path, _Side]:
-    """Return what the queues of each cohort want and have."""
-    sides: dict[Path, _Side] = defaultdict(_Side)
-    for each in members:
-        side = sides[each.path]
-        side.wanted += each.above
-        if lendable := each.lendable:
-            side.lenders[each.account] = side.lenders.get(each.account, 0) + lendable
-    return dict(sides)
+def _side(found: Leaf) -> _Side:
+    groups = [_Group(1, 1, found.lenders)] if found.lending else []
+    return _Side(found.wanted, 0, found.lending, groups)
 
 
 def _with_parents(paths: Iterable[Path]) -> set[Path]:
@@ -189,7 +201,8 @@ def _limit(side: _Side, limit: int | None) -> None:
     side.pool = min(side.pool, limit)
     most = limit - side.pool
     if side.lending > most:
-        side.lenders, side.over = side.take(most) if most else ({}, 1)
+        side.groups = side.take(most) if most else []
+        side.lending = most
 
 
 def _settled(parts: dict[int, Counter[Account]], whole: int) -> dict[Account, int]:

@@ -7,12 +7,12 @@ the other half has borrowed, though its mean has not.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 from costs.facts import NOBODY, Grant, Hold, Pool, Records
-from costs.lending import Account, Loaned, Member, Path, Quota
+from costs.lending import Account, Leaf, Loaned, Member, Path, Quota, leaf
 from costs.steps import Dated
 from costs.times import Span
 
@@ -47,6 +47,11 @@ class _Walk:
         self.held: Counter[str] = Counter(dict.fromkeys(self.grants, 0))
         self.roots: dict[str, Loaned] = defaultdict(Loaned)
         self.excess: Counter[Account] = Counter()
+        #: How it stands between two changes: queues by cohort, cohorts by root.
+        self.members: dict[Path, dict[str, Member]] = {}
+        self.where: dict[str, Path] = {}
+        self.leaves: dict[str, dict[Path, Leaf]] = {}
+        self.quotas: dict[str, dict[Path, Quota]] = {}
 
     def note(self, hold: Hold) -> None:
         part = hold.span.cut(self.hour)
@@ -56,59 +61,63 @@ class _Walk:
             self.held.setdefault(hold.queue, 0)
 
     def run(self) -> None:
+        """Add up the hour from one change to the next."""
         rules = self._rule_changes()
         edges = sorted({*self.hour, *rules, *self.changes})
-        members: dict[str, dict[str, Member]] = {}
-        quotas: dict[str, dict[Path, Quota]] = {}
-        where: dict[str, str] = {}
         for starts, ends in pairwise(edges):
             moved = self.changes.get(starts, Counter())
             for queue, difference in moved.items():
                 self.held[queue] += difference
             if starts in rules:
-                members, quotas = self._members(starts), self._quotas(starts)
-                where = {queue: root for root, found in members.items() for queue in found}
+                self._look(starts)
             else:
-                for queue in moved:
-                    found = members[where[queue]]
-                    found[queue] = found[queue]._replace(held=self.held[queue])
-            self._add(members, quotas, ends - starts)
+                self._move(moved)
+            self._add(ends - starts)
 
-    def _add(
-        self,
-        members: Mapping[str, Mapping[str, Member]],
-        quotas: Mapping[str, Mapping[Path, Quota]],
-        seconds: int,
-    ) -> None:
-        for root, found in members.items():
-            if root:
-                self.roots[root].add(found.values(), quotas.get(root, {}), seconds)
-                continue
-            for each in found.values():
-                self.excess[each.account] += each.above * seconds
+    def _look(self, at: int) -> None:
+        """Read anew where every queue is and what it has."""
+        self.members = defaultdict(dict)
+        for queue in self.held:
+            member = self._member(queue, at)
+            self.members[member.path][queue] = member
+        self.where = {queue: path for path, found in self.members.items() for queue in found}
+        self.leaves = defaultdict(dict)
+        for path, found in self.members.items():
+            if path:
+                self.leaves[path[0]][path] = leaf(found.values())
+        self.quotas = defaultdict(dict)
+        for path, dated in self.cohorts.items():
+            if quota := dated.at(at):
+                self.quotas[path[0]][path] = quota
+
+    def _move(self, moved: Iterable[str]) -> None:
+        """Look at those cohorts again whose queues hold something else now."""
+        touched: set[Path] = set()
+        for queue in moved:
+            path = self.where[queue]
+            found = self.members[path]
+            found[queue] = found[queue]._replace(held=self.held[queue])
+            touched.add(path)
+        for path in touched - {()}:
+            self.leaves[path[0]][path] = leaf(self.members[path].values())
+
+    def _add(self, seconds: int) -> None:
+        for root, leaves in self.leaves.items():
+            self.roots[root].add(leaves, self.quotas.get(root, {}), seconds)
+        for each in self.members.get((), {}).values():
+            if above := each.above:
+                self.excess[each.account] += above * seconds
+
+    def _member(self, queue: str, at: int) -> Member:
+        dated = self.grants.get(queue)
+        path, quota = (dated.at(at) if dated else None) or _NO_GRANT
+        return Member((queue, owner(self.records, queue, at)), path, quota, self.held[queue])
 
     def _rule_changes(self) -> set[int]:
         owners = (d for queue, d in self.records.owners.items() if queue in self.held)
         dated: list[Dated[Any]] = [*self.grants.values(), *self.cohorts.values(), *owners]
         found = {at for each in dated for at in each.starts if at in range(*self.hour)}
         return {self.hour.starts, *found}
-
-    def _members(self, at: int) -> dict[str, dict[str, Member]]:
-        """Return the queues by their root cohort, "" for those without one."""
-        roots: dict[str, dict[str, Member]] = defaultdict(dict)
-        for queue, held in self.held.items():
-            dated = self.grants.get(queue)
-            path, quota = (dated and dated.at(at)) or _NO_GRANT
-            account = (queue, owner(self.records, queue, at))
-            roots[path[0] if path else ""][queue] = Member(account, path, quota, held)
-        return dict(roots)
-
-    def _quotas(self, at: int) -> dict[str, dict[Path, Quota]]:
-        roots: dict[str, dict[Path, Quota]] = defaultdict(dict)
-        for path, dated in self.cohorts.items():
-            if quota := dated.at(at):
-                roots[path[0]][path] = quota
-        return dict(roots)
 
     def sums(self) -> Borrowing:
         result = Borrowing(Counter(), Counter(), Counter(), Counter(self.excess), 0)

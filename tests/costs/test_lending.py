@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from costs.lending import Loaned, Member, Quota
+from costs.lending import Loaned, Member, Quota, leaf
 
 LAB = ("lab",)
 NLP = ("lab", "nlp")
@@ -17,9 +17,15 @@ def member(name, path, nominal, held, limit=None):
     return Member((name, name.upper()), path, Quota(nominal, limit), held)
 
 
+def leaves(members):
+    """Return the queues by their cohorts."""
+    paths = {each.path for each in members}
+    return {path: leaf(each for each in members if each.path == path) for path in paths}
+
+
 def loans(members, cohorts=None, seconds=3600):
     found = Loaned()
-    found.add(members, cohorts or {}, seconds)
+    found.add(leaves(members), cohorts or {}, seconds)
     return found.sums()
 
 
@@ -81,7 +87,7 @@ def test_thirds_are_rounded_once_an_hour_and_not_at_every_change():
         member("a", LAB, 0, 1), *(member(name, LAB, 1, 0) for name in ("b", "c", "d")),
     ]  # fmt: skip
     for _ in range(3):
-        found.add(members, {}, 1)
+        found.add(leaves(members), {}, 1)
 
     assert lent(found.sums()) == {"b": 1, "c": 1, "d": 1}
 
@@ -110,7 +116,7 @@ def test_both_sides_are_equal_and_nobody_lends_what_is_not_there(members, cohort
 def test_how_time_is_cut_and_in_which_order_changes_nothing(members, cohorts, parts, random):
     cut = Loaned()
     for seconds in parts:
-        cut.add(random.sample(members, len(members)), cohorts, seconds)
+        cut.add(leaves(random.sample(members, len(members))), cohorts, seconds)
 
     assert cut.sums() == loans(members, cohorts, sum(parts))
 
