@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable
+from datetime import timedelta
 from itertools import cycle, islice
 from typing import Any
 
@@ -20,7 +21,7 @@ from django.test.utils import CaptureQueriesContext, _TestState
 from django.utils import timezone
 
 from portal.web.lists import pack
-from queues.models import Workload
+from queues.models import Stream, Workload
 from queues.selectors import jobs as select
 from tenants.models import Entry, Queue
 from tests import cast
@@ -158,6 +159,8 @@ def test_pages_cost_little_more_than_their_rows(filled):
 
 
 def measured(url: str, client: Client) -> dict[str, float]:
+    # Data that is late looks older with every minute, and no page of it stays good for long.
+    Stream.objects.update(alive_at=timezone.now() + timedelta(hours=1))
     first = client.get(url, headers=POLL)
     stamp = pages.SEEN.search(pages.text(first))[1]  # type: ignore[index]
     assert client.get(url, {"seen": stamp}, headers=POLL).status_code == 204
