@@ -9,3 +9,9 @@ from tests import cast
 def lab(db):
     """Give the cast inside the test's own transaction."""
     return cast.make()
+
+
+@pytest.fixture
+def committed_lab(transactional_db):
+    """Give the cast in committed rows, for threads."""
+    return cast.make()
