@@ -47,7 +47,7 @@ class ConnectForm(forms.Form):
     use_required_attribute = False
 
     slug = forms.CharField(
-        label=_("Short name"), max_length=40,
+        label=_("Short name"), max_length=40, strip=False,
         help_text=_("Part of addresses: small letters, digits and hyphens."),
     )  # fmt: skip
     display_name = forms.CharField(label=_("Display name"), max_length=120)
@@ -62,7 +62,7 @@ class ConnectForm(forms.Form):
 
     def clean_slug(self) -> str:
         """Refuse a name that could not be part of an address, or is taken."""
-        slug = str(self.cleaned_data["slug"])
+        slug = str(self.cleaned_data["slug"]).strip(" ")
         try:
             names.not_reserved_word(names.slug(slug))
         except BadName:

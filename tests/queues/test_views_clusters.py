@@ -33,6 +33,11 @@ GOOD_REPORT = {
 }
 
 
+@pytest.fixture(autouse=True)
+def open_networks(settings):
+    settings.CLUSTER_NETWORKS = []
+
+
 @pytest.fixture
 def full(lab):
     """A cluster that is connected, checked and read; the portal may not write yet."""
@@ -523,6 +528,10 @@ REFUSED = [
     ({"slug": "lab"}, "slug", "There is a cluster of this name already."),
     ({"slug": ""}, "slug", "required"),
     ({"slug": "a\x00b"}, "slug", ""),
+    ({"slug": "prod\n"}, "slug", "no reserved word"),
+    ({"slug": "prod\u00a0"}, "slug", "no reserved word"),
+    ({"slug": "   "}, "slug", "no reserved word"),
+    ({"display_name": "   "}, "display_name", ""),
     ({"display_name": "a\u202eb"}, "display_name", ""),
     ({"display_name": ""}, "display_name", "required"),
     ({"display_name": "x" * 121}, "display_name", "120"),
@@ -558,6 +567,13 @@ def test_each_refusal_stands_beside_its_field(lab, client, keys, change, field, 
     assert said in " ".join(answer.context["form"].errors.get(field, []))
     assert answer.context["form"].errors.get(field)
     assert not Cluster.objects.filter(slug="prod").exists()
+
+
+def test_spaces_of_a_keyboard_around_names_are_cut_off(lab, client, keys):
+    client.force_login(lab.dave)
+
+    assert client.post(NEW, body(slug=" prod ", display_name=" Production ")).status_code == 303
+    assert Cluster.objects.get(slug="prod").display_name == "Production"
 
 
 def test_replaces_tokens_when_told_so(full, client, keys):
