@@ -579,3 +579,15 @@ def test_a_number_beyond_all_sense_is_a_dash(value, unit):
 
 def test_kueues_way_to_write_unlimited_is_still_a_number():
     assert wording.quantity("99999999999999999999", "nvidia.com/gpu").startswith("99,999")
+
+
+@pytest.mark.parametrize(
+    ("code", "asked"),
+    [("GP-1003", True), ("GP-1403", True), ("GP-1121", False), ("GP-1405", False)],
+)
+def test_a_right_is_to_be_asked_for_only_where_somebody_can_give_it(code, asked):
+    error = {"message": "No.", "code": code, "status": 403, "request_id": "r"}
+
+    html = draw('{% include "parts/error.html" %}', error=error)
+
+    assert ("for this right" in html) == asked
