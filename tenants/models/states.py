@@ -12,6 +12,7 @@ from typing import Any, ClassVar, TypeVar
 from django.db import models
 from django.db.models import F
 from django.dispatch import Signal
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from portal.web.errors import Stale
@@ -47,6 +48,9 @@ def move(row: Row, to: str, **fields: Any) -> Row:
     also how the second of two racing movers learns that it lost.
     """
     model = type(row)
+    if any(each.name == "updated_at" for each in model._meta.concrete_fields):
+        # An UPDATE of a queryset leaves auto_now alone, and lists show the time of this step.
+        fields.setdefault("updated_at", timezone.now())
     changed = model._default_manager.filter(pk=row.pk, state__in=model.sources(to)).update(
         state=to, version=F("version") + 1, **fields
     )

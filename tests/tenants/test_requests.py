@@ -2,6 +2,7 @@
 
 import threading
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 from django.db import connection
@@ -404,6 +405,19 @@ def test_moves_only_along_the_table(people, source, to):
         with pytest.raises(Stale):
             move(row, to)
         assert (row.state, row.version) == (source, 1)
+
+
+def test_a_step_moves_the_time_that_lists_show(people):
+    row, other = ask(people), Request.objects.create(
+        cluster=people.cluster, author=people.alice, kind="catalog", reason="r", edits=[],
+        key="key-of-another",
+    )  # fmt: skip
+    Request.objects.update(updated_at=other.created_at - timedelta(hours=1))
+
+    move(row, "planned")
+
+    assert row.updated_at > other.created_at
+    assert Request.objects.order_by("-updated_at").first() == row
 
 
 def test_table_names_only_states():
