@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
+from ipaddress import ip_address
 from typing import Final, Literal
+from urllib.parse import urlsplit
 
 import structlog
 from django.conf import settings
@@ -84,12 +86,25 @@ def _check(server: str, ca_pem: str, tokens: Mapping[str, str]) -> None:
     except errors.ClusterError as error:
         field = "ca_pem" if "certificate" in error.message else "server"
         raise Refused(error.message, code="GP-4102", field=field) from None
+    _check_address(server)
     for purpose, token in tokens.items():
         try:
             check_token(token)
         except errors.ClusterError:
             field = f"{purpose}_token"
             raise Refused(_("This is not a token."), code="GP-4105", field=field) from None
+
+
+def _check_address(server: str) -> None:
+    """Refuse an address that no connection may lead to; a name is resolved when it is used."""
+    host = urlsplit(server).hostname or ""
+    try:
+        ip_address(host)
+    except ValueError:
+        return
+    if not allowed(host, settings.CLUSTER_NETWORKS):
+        said = _("The address %(address)s is not allowed for a cluster.") % {"address": host}
+        raise Refused(said, code="GP-4102", field="server")
 
 
 @transaction.atomic

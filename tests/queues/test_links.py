@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from ipaddress import ip_network
 
 import pytest
 from django.db import transaction
@@ -114,6 +115,24 @@ def test_registering_refuses_what_cannot_work(lab, keys, changes, code, field):
     with pytest.raises(DomainError) as refusal:
         register(lab, **changes)
     assert (refusal.value.code, refusal.value.field) == (code, field)
+    assert not Cluster.objects.filter(slug="new").exists()
+
+
+@pytest.mark.parametrize(
+    ("host", "networks"),
+    [
+        ("169.254.169.254", []),
+        ("[::ffff:169.254.169.254]", []),
+        ("127.0.0.1", []),
+        ("192.0.2.1", [ip_network("10.0.0.0/8")]),
+    ],
+)
+def test_registering_refuses_where_no_connection_may_lead(lab, keys, settings, host, networks):
+    settings.CLUSTER_NETWORKS = networks
+    with pytest.raises(DomainError) as refusal:
+        register(lab, server=f"https://{host}:6443")
+    assert (refusal.value.code, refusal.value.field) == ("GP-4102", "server")
+    assert host.strip("[]") in str(refusal.value.message)
     assert not Cluster.objects.filter(slug="new").exists()
 
 
