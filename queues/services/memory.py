@@ -70,6 +70,9 @@ class Memory:
         self.ended: dict[str, str] = {}
         self.fresh: dict[str, Object] = {}
         self.again: dict[str, None] = {}
+        #: What only a whole list can tell of, and the list's version when it has ended.
+        self.late: dict[str, None] = {}
+        self._ending = ""
         self.heard: list[Heard] = []
         self.gone: dict[str, Record] = {}
         self.events: dict[str, Object] = {}
@@ -123,7 +126,7 @@ class Memory:
         if kind.name in OBJECT_KINDS:
             self.known.begin(kind.name)
         elif kind.name == "Workload":
-            self.records.mark = epoch
+            self.records.mark, self._ending = epoch, ""
         elif kind.name == "Pod":
             self.pods.mark = epoch
             self.strays.begin(kind)
@@ -148,6 +151,8 @@ class Memory:
             for uid in self.records.unmarked():
                 self._forget(uid, None)
             self.back(kind.name)
+            if self.late:
+                self._ending = self.ended.pop(kind.name)
         elif kind.name == "Pod":
             first = not self.pods.complete
             for place in self.pods.end():
@@ -222,6 +227,7 @@ class Memory:
         record = self.records.forget(uid)
         self.fresh.pop(uid, None)
         self.again.pop(uid, None)
+        self.late.pop(uid, None)
         self.heard.append(Heard(uid, item, gone=True))
         if record is not None:
             self.gone[uid] = record
@@ -313,10 +319,19 @@ class Memory:
                 self._read_again(uid)
 
     def due(self, most: int) -> Iterator[tuple[str, Record, Object]]:
-        """Yield the workloads to read: all that came, and some of those to read again."""
+        """Yield the workloads to read: all that came, and some of those to read again.
+
+        Of one that nobody has looked at only its whole queue tells: it waits for the list's end.
+        """
+        listing = "Workload" in self.listing
         for uid, item in self.fresh.items():
-            yield uid, self.records.by_uid[uid], item
-        for uid in list(islice(self.again, most)):
+            record = self.records.by_uid[uid]
+            if listing and self.around.needs_line(item, record):
+                self.late[uid] = None
+            else:
+                yield uid, record, item
+        late = [] if listing else [uid for uid in islice(self.late, most) if uid not in self.fresh]
+        for uid in (*late, *islice(self.again, most)):
             record = self.records.by_uid[uid]
             yield uid, record, self.records.unpack(record)
 
@@ -325,6 +340,7 @@ class Memory:
         """Return whether anything waits to be written."""
         return bool(
             self.known.dirty or self.known.gone or self.fresh or self.again or self.heard
+            or (self.late and "Workload" not in self.listing)
             or self.gone or self.events or self.ended or self.strays.gone
         )  # fmt: skip
 
@@ -332,6 +348,7 @@ class Memory:
         """Forget what waited, after it was committed."""
         for uid in read:
             self.again.pop(uid, None)
+            self.late.pop(uid, None)
         for key in self.known.gone:
             self.objects.pop(key, None)
         self.objects.update(objects)
@@ -340,4 +357,6 @@ class Memory:
         for waiting in (self.fresh, self.heard, self.gone, self.events, self.ended):
             waiting.clear()
         self.strays.gone.clear()
+        if self._ending and not self.late:
+            self.ended["Workload"], self._ending = self._ending, ""
         self.caught_up()

@@ -34,7 +34,7 @@ from tenants.models import Cluster
 log = structlog.get_logger(__name__)
 
 WINDOW: Final = 0.05  # seconds that an event waits for company; writing comes on top
-MOST: Final = 2000  # objects of one window
+MOST: Final = 1000  # objects of one window
 AGAIN: Final = 1000  # workloads of one window that are read again because a queue changed
 IDLE: Final = 0.1  # seconds of an empty window
 HEARTBEAT: Final = 5.0  # seconds between two signs of life in the database

@@ -73,7 +73,7 @@ class Surroundings:
             "manager": self.manager,
             "now": self._now,
         }
-        if not record.held and not items(item, "status", "conditions"):
+        if self.needs_line(item, record):
             related["line"] = self._line(queue_name)
         entries = () if entry else self.known.entries_in(record.namespace)
         facts = WorkloadFacts.read(item, self.records.asked(record))
@@ -81,6 +81,13 @@ class Surroundings:
         row["pods"] = summary(own_pods or ())
         row["kept"] = record.kept or {}
         return row
+
+    def needs_line(self, item: Object, record: Record) -> bool:
+        """Return whether those that wait beside a workload say something about it."""
+        if record.held or items(item, "status", "conditions"):
+            return False
+        entry = self.known.entry(record.namespace, record.entry)
+        return entry is not None and self.known.queue(entry.queue) is not None
 
     def _pods(self, item: Object, record: Record) -> list[Object] | None:
         """Return the pods of a workload; ``None`` while no list was read, or if they are far."""

@@ -179,6 +179,7 @@ class Window:
 
     def _cannot_read(self, uid: str, error: Exception) -> None:
         """Say once that a workload of odd form has no row; the others go on."""
+        self.memory.late.pop(uid, None)
         if uid not in self._unreadable:
             self._unreadable.add(uid)
             log.warning("observer_unreadable_workload", uid=uid, error=type(error).__name__)
@@ -235,8 +236,9 @@ class Window:
         heard = [each for each in memory.heard if not each.listed or each.uid in changed]
         told = {each.uid for each in heard}
         for uid, each in changed.items():
-            # Its entry came after it, or leads to another queue now.
-            if each.queue != each.record.queue and uid not in told:
+            # Its entry came after it, or leads to another queue now; or it waited for the list.
+            moved = each.queue != each.record.queue or uid in memory.late
+            if moved and uid not in told:
                 heard.append(Heard(uid, memory.records.unpack(each.record)))
         if heard:
             found = [self._change(each) for each in heard]
