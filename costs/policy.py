@@ -99,6 +99,7 @@ _BASES: Final[Mapping[Base, Callable[[Fact], Fraction | int]]] = {
 def weigh(facts: Sequence[Fact], pool: PoolFact, policy: Policy) -> dict[str, Fraction]:
     """Return shares of a pool in an hour by tenant and bucket, in resource-seconds.
 
+    ``facts`` are those of this pool and hour alone.
     They add up to all that is provisioned, or to more where more is promised or counted than
     there are devices. ``CannotReconcile`` if something is used where nothing is.
     """

@@ -58,8 +58,7 @@ def texts(text: str) -> dict[str, str]:
 
     Numbers stay as they are written: a tag is a name, not a quantity.
     """
-    # NaN is no JSON, though Python reads it.
-    found = json.loads(text, parse_float=str, parse_int=str, parse_constant=_refuse)
+    found = _JSON.decode(text)
     if not isinstance(found, dict):
         message = "not an object"
         raise ValueError(message)
@@ -88,3 +87,7 @@ def whole(text: str) -> int | None:
     if found != found.to_integral_value() or not 0 <= found < _LARGEST:
         return None
     return int(found)
+
+
+# NaN is no JSON, though Python reads it.
+_JSON: Final = json.JSONDecoder(parse_float=str, parse_int=str, parse_constant=_refuse)

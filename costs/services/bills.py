@@ -82,11 +82,11 @@ def take_focus(
     it is no such table at all; errors of rows are not raised: see the state of what is returned.
     """
     sha256 = hash_of(file)
-    if BillFile.objects.filter(source=source, sha256=sha256).exclude(state="refused").exists():
-        raise SameFile(_("This file was taken before. Nothing has changed."))
     with transaction.atomic():
-        # One file of a source at a time, so that numbers have no gaps.
+        # One file of a source at a time: the same one twice is seen, and numbers have no gaps.
         BillSource.objects.select_for_update().get(pk=source.pk)
+        if BillFile.objects.filter(source=source, sha256=sha256).exclude(state="refused").exists():
+            raise SameFile(_("This file was taken before. Nothing has changed."))
         bill = BillFile.objects.create(
             source=source, name=name[:255], sha256=sha256, taken_by=actor, finalized=finalized
         )
