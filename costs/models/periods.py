@@ -7,8 +7,10 @@ that points to the closed one.
 
 from __future__ import annotations
 
+from django.contrib.postgres.constraints import ExclusionConstraint
+from django.contrib.postgres.fields import RangeOperators
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import F, Func, Q, Value
 from django.utils.translation import gettext_lazy as _
 
 from costs.models.bills import BillFile
@@ -54,6 +56,18 @@ class Period(StateRow):
         verbose_name_plural = _("periods")
         constraints = [
             models.UniqueConstraint("book", "starts", name="period_once"),
+            # No hour is charged twice. A range around the key stands for the key itself, as
+            # PostgreSQL without extensions has no GiST class for numbers.
+            ExclusionConstraint(
+                name="period_one_at_a_time",
+                expressions=[
+                    (
+                        Func("book", "book", Value("[]"), function="int8range"),
+                        RangeOperators.OVERLAPS,
+                    ),
+                    (Func("starts", "ends", function="tstzrange"), RangeOperators.OVERLAPS),
+                ],
+            ),
             models.CheckConstraint(condition=Q(ends__gt=F("starts")), name="period_has_length"),
             models.CheckConstraint(
                 condition=Q(state__in=["open", "collecting", "provisional", "review", "closed"]),

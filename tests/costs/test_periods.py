@@ -3,7 +3,7 @@
 from decimal import Decimal
 
 import pytest
-from django.db import DatabaseError, connection, transaction
+from django.db import DatabaseError, IntegrityError, connection, transaction
 
 from costs.ledger import ledger
 from costs.models import Discrepancy, ExchangeRate, Period, PoolHour, Statement, TenantHour
@@ -214,6 +214,15 @@ def test_a_closed_month_takes_no_correction(lab):
         periods.correct(
             closed=october, period=october, amount=Decimal(1), reason="x", weights={"nlp": 1}
         )
+
+
+def test_no_hour_is_in_two_months_of_a_book(lab):
+    book = book_of(lab)
+    periods.open_period(book=book, year=2026, number=10)
+    periods.open_period(book=book_of(lab, "list"), year=2026, number=10)
+    periods.open_period(book=book, year=2026, number=11)
+    with pytest.raises(IntegrityError, match="period_one_at_a_time"), transaction.atomic():
+        periods.open_period(book=book, year=2026, number=12, zone="Europe/Berlin")
 
 
 def test_a_zone_whose_months_cut_hours_is_refused(lab):
