@@ -16,10 +16,11 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from cluster import Cluster, two_teams_nodes
@@ -238,8 +239,18 @@ def run(place: Place, port: int, *, once: bool) -> None:
         stop_if_asked(supervisor)
         welcome(say, place, port, cluster)
         if not once:
-            supervisor.watch()
+            supervisor.watch(first=partial(revive, say, {"PostgreSQL": postgres, "Redis": redis}))
         say("stopping")
+
+
+def revive(say: Steps, servers: Mapping[str, Postgres | Redis]) -> None:
+    """Start the servers again that have ended; what cannot be started is tried at the next look."""
+    for name, server in servers.items():
+        try:
+            if server.again():
+                say(f"{name} started again")
+        except EngineError as error:
+            say(f"{name}: {error}")
 
 
 def stop_if_asked(supervisor: Supervisor) -> None:

@@ -187,6 +187,14 @@ def spawn(
         )
 
 
+def same_port(process: "subprocess.Popen[bytes]", found: int, wanted: int) -> None:
+    """End a server that had to take another port: nobody would look for it there."""
+    if found != wanted:
+        stop_process(process, signal.SIGKILL)
+        message = f"port {wanted} is taken by another program"
+        raise EngineError(message)
+
+
 def stop_process(process: "subprocess.Popen[bytes]", signum: signal.Signals) -> None:
     """Ask a process to end, wait, and end it the hard way after 20 seconds."""
     if process.poll() is not None:

@@ -38,6 +38,7 @@ class Postgres:
     passwords: dict[str, str]
     process: "subprocess.Popen[bytes]"
     lock: IO[str]
+    durable: bool = True
 
     @classmethod
     def start(cls, folder: Path, *, durable: bool = True, port: int | None = None) -> "Postgres":
@@ -57,7 +58,7 @@ class Postgres:
         except BaseException:
             held.close()
             raise
-        server = cls(folder, port, passwords, process, held)
+        server = cls(folder, port, passwords, process, held, durable)
         server.prepare()
         return server
 
@@ -90,6 +91,19 @@ class Postgres:
                 connection.execute(f"CREATE DATABASE {DATABASE} OWNER {OWNER}")
                 connection.execute(f"REVOKE ALL ON DATABASE {DATABASE} FROM PUBLIC")
                 connection.execute(f"GRANT CONNECT ON DATABASE {DATABASE} TO {APP}")
+
+    def again(self) -> bool:
+        """Start it once more where it has ended, on its own port; say whether that was needed."""
+        if self.process.poll() is None:
+            return False
+        who = places.account()
+        clear_leftovers(self.folder / "data")
+        self.process, port = run(
+            self.folder, find_programs(who), who, self.passwords[SUPERUSER],
+            durable=self.durable, port=self.port,
+        )  # fmt: skip
+        places.same_port(self.process, port, self.port)
+        return True
 
     def stop(self) -> None:
         """Stop in an orderly way: running statements are rolled back, data is on disk."""

@@ -129,9 +129,10 @@ class Supervisor:
                 raise EngineError(message)
             time.sleep(0.1)
 
-    def watch(self, every: float = 0.5) -> None:
-        """Start again what crashes, until a signal says stop."""
+    def watch(self, every: float = 0.5, first: Callable[[], None] = lambda: None) -> None:
+        """Start again what crashes, until a signal says stop; `first` comes before each look."""
         while not self.stopping:
+            first()
             self.turn()
             time.sleep(every)
 

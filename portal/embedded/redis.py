@@ -28,6 +28,7 @@ class Redis:
     password: str
     process: "subprocess.Popen[bytes]"
     lock: IO[str]
+    durable: bool = True
 
     @classmethod
     def start(cls, folder: Path, *, durable: bool = True, port: int | None = None) -> "Redis":
@@ -41,12 +42,22 @@ class Redis:
         except BaseException:
             held.close()
             raise
-        return cls(folder, port, password, process, held)
+        return cls(folder, port, password, process, held, durable)
 
     @property
     def url(self) -> str:
         """URL with the password in it."""
         return f"redis://:{self.password}@127.0.0.1:{self.port}/0"
+
+    def again(self) -> bool:
+        """Start it once more where it has ended, on its own port; say whether that was needed."""
+        if self.process.poll() is None:
+            return False
+        self.process, port = run(
+            self.folder, places.account(), self.password, durable=self.durable, port=self.port
+        )
+        places.same_port(self.process, port, self.port)
+        return True
 
     def stop(self) -> None:
         """Stop in an orderly way."""

@@ -112,7 +112,7 @@ def _flavors(plan: Plan) -> set[str]:
 
 def _check(plan: Plan, digest: str, cluster: Cluster) -> None:
     if plan.state in (Plan.State.APPROVED, Plan.State.REJECTED):
-        raise AlreadyDecided(_decided(plan))
+        raise AlreadyDecided(decided(plan))
     if plan.state != Plan.State.READY:
         raise NotReady(_("This plan is not ready for a decision."))
     if plan.digest != digest:
@@ -122,7 +122,8 @@ def _check(plan: Plan, digest: str, cluster: Cluster) -> None:
         raise Refused(message, code="GP-4207")
 
 
-def _decided(plan: Plan) -> str:
+def decided(plan: Plan) -> str:
+    """Say who has decided on a plan, and how."""
     decision = Decision.objects.select_related("actor").get(plan=plan)
     sentence = _("%(person)s has already decided: %(verdict)s.")
     return sentence % {"person": decision.actor, "verdict": decision.get_verdict_display()}
@@ -250,7 +251,7 @@ def reject(*, actor: User, plan: Plan, digest: str, reason: str) -> Plan:
 def _reject(actor: User, plan: Plan, digest: str, reason: str) -> Plan:
     row = Plan.objects.select_for_update().get(pk=plan.pk)
     if row.state in (Plan.State.APPROVED, Plan.State.REJECTED):
-        raise AlreadyDecided(_decided(row))
+        raise AlreadyDecided(decided(row))
     if row.state != Plan.State.READY:
         raise NotReady(_("This plan is not ready for a decision."))
     if row.digest != digest:

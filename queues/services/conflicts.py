@@ -12,7 +12,7 @@ from kube.catalog import Catalog
 from portal.web.errors import Refused, Stale
 from queues.models import Apply, ObjectResult, Plan, PlanObject
 from queues.services import theirs
-from queues.services.approve import ReasonMissing
+from queues.services.approve import AlreadyDecided, ReasonMissing, decided
 from queues.services.undo import Overlap, undone
 from tenants import access, audit
 from tenants.models import Cluster, Request, Revision, User
@@ -73,6 +73,8 @@ def _keep_theirs(actor: User, plan: Plan, reason: str) -> Revision:
     request = _locked(row.request_id)
     changes = _held_by_others(row, request)
     if not changes:
+        if row.state in (Plan.State.APPROVED, Plan.State.REJECTED):
+            raise AlreadyDecided(decided(row))
         raise NothingToKeep(_("Nothing in this plan is held by another writer."))
     before = head(request.cluster)
     after = _set_back(before, request)

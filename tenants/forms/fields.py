@@ -178,7 +178,7 @@ def read_whole(text: str) -> int:
 
     What is beyond 32 bits but still a number is left to the rules, which name the limit.
     """
-    if re.fullmatch(r"-?[1-9][0-9]{7,11}", text, re.ASCII):
+    if re.fullmatch(r"-?[1-9][0-9]{7,200}", text, re.ASCII):
         return int(text)
     digits = text.removeprefix("-")
     number = quantity.parse_devices(text if digits == "0" else digits)

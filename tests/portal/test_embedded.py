@@ -1,7 +1,9 @@
 """The embedded engines: data survives, nothing is left running, leftovers do no harm."""
 
+import contextlib
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -14,6 +16,7 @@ import redis as redis_client
 
 from portal.embedded import EngineError, Postgres, Redis, places
 from portal.embedded.postgres import APP, OWNER
+from tests.stack import wait_for
 
 ROOT = Path(__file__).parents[2]
 
@@ -25,6 +28,12 @@ def folder():
     made.chmod(0o711)
     yield made
     shutil.rmtree(made, ignore_errors=True)
+
+
+def occupied(port: int) -> socket.socket | None:
+    with contextlib.suppress(OSError):
+        return socket.create_server(("127.0.0.1", port))
+    return None
 
 
 def gone(pid: int, seconds: float = 15) -> bool:
@@ -100,6 +109,30 @@ def test_starts_after_the_server_itself_was_killed(folder):
         assert one(again.app_url, "SELECT 1") == (1,)
     finally:
         again.stop()
+
+
+@pytest.mark.fault
+@pytest.mark.parametrize("engine", [Postgres, Redis])
+def test_a_server_that_was_killed_comes_back_where_it_was(folder, engine):
+    server = engine.start(folder)
+    port = server.port
+    try:
+        assert server.again() is False
+        server.process.kill()
+        server.process.wait()
+        assert server.again() is True
+        assert server.port == port
+        assert server.process.poll() is None
+        server.process.kill()
+        server.process.wait()
+        # The children of a server that was killed let go of the port a moment later.
+        with (
+            wait_for(lambda: occupied(port)),
+            pytest.raises(EngineError, match=f"port {port} is taken"),
+        ):
+            server.again()
+    finally:
+        server.stop()
 
 
 def test_takes_a_pid_of_something_else_for_stale(folder):

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from queues.models import Apply, Link, Plan
 from queues.services import conflicts, reconcile
-from queues.services.approve import ReasonMissing, approve
+from queues.services.approve import AlreadyDecided, ReasonMissing, approve
 from queues.services.plan import request_plan
 from queues.services.plan_objects import Tried
 from tenants.access import Denied
@@ -161,4 +161,7 @@ def test_keeping_theirs_needs_a_conflict(linked):
     with pytest.raises(Denied):
         conflicts.keep_theirs(actor=linked.carol, plan=plan, reason="Fine")
     with pytest.raises(conflicts.NothingToKeep):
+        conflicts.keep_theirs(actor=linked.dave, plan=plan, reason="Fine")
+    approve(actor=linked.carol, plan=plan, digest=plan.digest)
+    with pytest.raises(AlreadyDecided, match=r"Carol.* has already decided: approved"):
         conflicts.keep_theirs(actor=linked.dave, plan=plan, reason="Fine")
