@@ -33,6 +33,18 @@ def main(port: int) -> None:
 
     from kube.client import ClusterClient
 
+    class Beating:
+        """A cluster that answers: nobody but the player is there to be asked."""
+
+        beats, error = True, ""
+
+        def __init__(self, *_: object) -> None: ...
+
+        def start(self) -> None: ...
+
+    from queues.services import observer as loop
+
+    loop.Pulse = Beating  # type: ignore[assignment,misc]
     client = ClusterClient.__new__(ClusterClient)
     client.transport = Played()  # type: ignore[assignment]
     observer = Observer(Cluster.objects.get(slug="lab"), client, lease=lambda: True)
