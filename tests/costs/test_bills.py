@@ -85,6 +85,16 @@ def test_what_a_row_says_is_kept(source):
 
 
 @pytest.mark.parametrize(
+    ("count", "gpus"),
+    [("8", 8), ('"8.000"', 8), ("8.5", None), ("-8", None), ('"eight"', None), ("null", None)],
+)
+def test_a_count_of_gpus_that_is_none_is_not_known(source, count, gpus):
+    line = take(source, table(hour(0, SkuPriceDetails=f'{{"GpuCount": {count}}}'))).lines.get()
+
+    assert line.gpus == gpus
+
+
+@pytest.mark.parametrize(
     ("row", "problem"),
     [
         ({"BilledCost": "1,234.56"}, ("amount", "BilledCost", 2)),

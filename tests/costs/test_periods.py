@@ -105,6 +105,13 @@ def test_one_person_alone_closes_no_chargeback(lab):
         periods.close(period=period, actor=lab.carol)
 
 
+def test_a_period_without_statements_is_not_closed(lab):
+    period = reviewed(lab, periods.open_period(book=book_of(lab), year=2026, number=10))
+    with pytest.raises(periods.Blocked) as refused:
+        periods.close(period=period, actor=lab.dave)
+    assert refused.value.details == {"reasons": ["bill_not_final", "no_prices_or_policy"]}
+
+
 def test_a_bill_that_is_not_final_keeps_a_period_open(lab):
     bill = bill_of(10, "100", finalized=False)
     period = reviewed(lab, written(lab, book_of(lab), 10, item("nlp", "100"), bill=bill))

@@ -146,12 +146,12 @@ def test_every_row_of_a_bill_goes_to_one_place():
 
 
 def test_identities_that_do_not_hold_are_named():
-    wrong = replace(fact("a", held=3, own=1, borrowed=1, lent=2), held_least=4 * HOUR)
+    wrong = replace(fact("a", held=3, own=1, borrowed=1, lent=4, excess=2), held_least=4 * HOUR)
     found = broken(HourFacts(DAY, (wrong,), (replace(pool(1), overdraft=1, borrowed=-1),)))
 
     assert [each.split(": ")[1] for each in found] == [
         "own and borrowed are not what is held", "the phases are not what is held",
-        "what is held is outside of its bounds", "less than nothing is idle",
+        "more is beyond quota than is held", "what is held is outside of its bounds", "less than nothing is idle",
         "borrowed is not what was lent", "overdraft is not the sum of its parts",
         "more is lent by cohorts than they have",
     ]  # fmt: skip
