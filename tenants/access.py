@@ -9,7 +9,6 @@ rows: an administrator today, an identity provider later.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -25,6 +24,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from portal.web.errors import NotAllowed
+from tenants.belonging import request_of, tenant_id_of
 from tenants.models import (
     AuditEvent,
     Cluster,
@@ -73,6 +73,7 @@ class Rights:
         return sorted(pk for pk, held in self.tenants.items() if held & roles)
 
 
+_WITH_SESSION: Final = "_rights_with_session"
 _KNOWN: ContextVar[dict[int, Rights] | None] = ContextVar("known_rights", default=None)
 
 
@@ -92,15 +93,11 @@ def rights(user: Person) -> Rights:
         return Rights()
     known = _KNOWN.get()
     if known is None:
-        return _read_rights(user)
+        return rights_of([user.pk])[user.pk]
     if user.pk not in known:
         read: Rights | None = getattr(user, _WITH_SESSION, None)
-        known[user.pk] = _read_rights(user) if read is None else read
+        known[user.pk] = rights_of([user.pk])[user.pk] if read is None else read
     return known[user.pk]
-
-
-def _read_rights(user: User) -> Rights:
-    return rights_of([user.pk])[user.pk]
 
 
 def rights_of(user_ids: Collection[int]) -> dict[int, Rights]:
@@ -125,20 +122,9 @@ def _gathered(rows: Iterable[tuple[str, int | None]]) -> Rights:
     return Rights(frozenset(platform), {pk: frozenset(names) for pk, names in tenants.items()})
 
 
-#: The roles of one person as a JSON list of (role, tenant id or null), for a query that reads
-#: the person; ``remember`` takes its text.
-ROLES: Final = """
-SELECT json_agg(json_build_array(held.role, held.tenant_id)) FROM (
-    SELECT role, tenant_id FROM tenants_membership WHERE user_id = {user}
-    UNION ALL SELECT role, NULL FROM tenants_platformrole WHERE user_id = {user}
-) held
-"""
-_WITH_SESSION: Final = "_rights_with_session"
-
-
-def remember(user: User, roles: str | None) -> None:
+def remember(user: User, rows: Iterable[tuple[str, int | None]]) -> None:
     """Keep the roles that were read together with a person, for one page that only looks."""
-    setattr(user, _WITH_SESSION, _gathered(json.loads(roles or "[]")))
+    setattr(user, _WITH_SESSION, _gathered(rows))
 
 
 # --- what may be seen -----------------------------------------------------------------------------
@@ -335,25 +321,6 @@ def require(user: Person, action: str, obj: Any = None) -> None:
     reason = reason_against(user, action, obj)
     if reason is not None:
         raise Denied(reason, action=action, obj=obj)
-
-
-def tenant_id_of(obj: Any) -> int | None:
-    """Return the tenant that an object belongs to; objects of a request belong to its tenant."""
-    if isinstance(obj, Tenant):
-        return int(obj.pk)
-    if hasattr(obj, "tenant_id"):
-        found: int | None = obj.tenant_id
-        return found
-    request = request_of(obj)
-    return request.tenant_id if request is not None else None
-
-
-def request_of(obj: Any) -> Request | None:
-    """Return the request that an object is, or belongs to."""
-    if isinstance(obj, Request):
-        return obj
-    found = getattr(obj, "request", None)
-    return found if isinstance(found, Request) else None
 
 
 class Denied(NotAllowed, PermissionDenied):

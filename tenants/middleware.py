@@ -19,6 +19,7 @@ from django_structlog.middlewares import RequestMiddleware
 from portal.web.errors import DomainError
 from tenants import access, audit
 from tenants.addresses import client_address
+from tenants.belonging import tenant_id_of
 from tenants.models import Tenant, User
 
 SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -112,7 +113,7 @@ class RefusalMiddleware:
 
 def scope_of(obj: Any) -> str:
     """Return the chain of the tenant that the object belongs to."""
-    tenant_id = access.tenant_id_of(obj)
+    tenant_id = tenant_id_of(obj)
     tenant = Tenant.objects.filter(pk=tenant_id).first() if tenant_id else None
     return audit.scope_of(tenant)
 

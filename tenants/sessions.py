@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import lru_cache
 from typing import Any, cast
 
@@ -13,6 +14,13 @@ from django.utils import timezone
 from tenants import access
 from tenants.models import Session, User
 
+# The roles of one person as a JSON list of (role, tenant id or null).
+_ROLES = """
+SELECT json_agg(json_build_array(held.role, held.tenant_id)) FROM (
+    SELECT role, tenant_id FROM tenants_membership WHERE user_id = {user}
+    UNION ALL SELECT role, NULL FROM tenants_platformrole WHERE user_id = {user}
+) held
+"""
 # A session without a person is one as well: it holds what is said after signing out.
 _READ = """SELECT s.session_data, s.expire_date, ({roles})::text, {columns}
 FROM tenants_session s LEFT JOIN tenants_user u ON u.id = s.user_id
@@ -51,7 +59,7 @@ class SessionStore(db.SessionStore):
         data, expires, roles, *person = found
         if person[0] is not None:
             self.person = User.from_db(connection.alias, _names(), person)
-            access.remember(self.person, roles)
+            access.remember(self.person, json.loads(roles or "[]"))
         return Session(session_key=str(self.session_key), session_data=data, expire_date=expires)
 
 
@@ -63,4 +71,4 @@ def _names() -> tuple[str, ...]:
 @lru_cache(maxsize=1)
 def _read() -> str:
     columns = ", ".join(f'u."{field.column}"' for field in User._meta.concrete_fields)
-    return _READ.format(columns=columns, roles=access.ROLES.format(user="u.id"))
+    return _READ.format(columns=columns, roles=_ROLES.format(user="u.id"))
