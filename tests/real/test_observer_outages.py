@@ -222,6 +222,7 @@ def test_a_cluster_that_was_set_back_to_a_backup(lone, far):
         shutil.rmtree(lone.data / "etcd")
         os.replace(backup, lone.data / "etcd")
         lone.start()
+        lone.wait(lone.cached, "the API server's cache")
         equal(cluster, lone)
         assert sorted(rows(cluster)) == numbered(3)
         assert line(cluster).went_back_at is not None
