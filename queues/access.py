@@ -153,6 +153,7 @@ def named(seen: Sight, namespace: str, name: str) -> QuerySet[Workload]:
     """Give the Workloads that can be meant by a name, the likeliest first."""
     rows = Workload.objects.select_related("cluster")
     if not seen.sees_all:
+        # A constant text; the ids are bound.
         visible = RawSQL(_VISIBLE, [list(seen.own)], output_field=BooleanField())  # noqa: S611
         rows = rows.filter(visible)
     if "\0" in namespace + name:  # no text for PostgreSQL

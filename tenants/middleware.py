@@ -31,6 +31,7 @@ class PersonMiddleware(AuthenticationMiddleware):
     def process_request(self, request: HttpRequest) -> None:
         """Set ``request.user``, which is found out when somebody looks at it."""
         super().process_request(request)
+        # As Django's own middleware does; its types know neither the lazy person nor the cache.
         request.user = SimpleLazyObject(lambda: _person(request))  # type: ignore[assignment]
 
 

@@ -37,5 +37,6 @@ def columns(names: Iterable[str]) -> JSONObject:
 
 def row_of(model: type[M], facts: Mapping[str, Any]) -> M:
     """Read a row back of which ``columns`` gave a part; it is not for saving."""
+    # The types of Django let a field be a relation from elsewhere, which has no column here.
     fields = {name: model._meta.get_field(name) for name in facts}
     return model(**{name: fields[name].to_python(value) for name, value in facts.items()})  # type: ignore[union-attr]

@@ -228,6 +228,7 @@ def time_to_end(ears: Ears, streams: int) -> float:
     made = ears.bench
     before = ears.ask(lost=1)["lost"]
     with psycopg.connect(made.environment["GPUPORTAL_DATABASE_URL"]) as connection:
+        # Only the names of columns, which are written here, go into the text.
         kept = connection.execute(f"SELECT {SESSION} FROM tenants_session")  # noqa: S608
         rows = kept.fetchall()
         connection.execute("DELETE FROM tenants_session")
