@@ -22,6 +22,8 @@ class Stream(models.Model):
     error = models.TextField(_("error"), blank=True)
     # Counts the lists of this kind; a row that a list did not hold is known by its older number.
     epoch = models.BigIntegerField(default=0)
+    # The newest list of which the history of workloads has noted everything.
+    noted_epoch = models.BigIntegerField(default=0)
     # A cluster may not serve some kinds, or not let the portal read them, and work all the same.
     needed = models.BooleanField(default=True)
     # The cluster was restored from a backup: its versions went back.

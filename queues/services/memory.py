@@ -74,6 +74,11 @@ class Memory:
         self.late: dict[str, None] = {}
         self._ending = ""
         self.heard: list[Heard] = []
+        #: What a list told and the history has not noted; ``recall``: the list before was not
+        #: noted to its end, so what did not change since then may be missing there as well.
+        self.unnoted: dict[str, None] = {}
+        self.recall = False
+        self.noted_epoch = 0
         self.gone: dict[str, Record] = {}
         self.events: dict[str, Object] = {}
         self.objects: dict[Named, int] = {}
@@ -112,8 +117,10 @@ class Memory:
                 self.again[uid] = None
         self.kept = dict(found.exclude(kept={}).values_list("uid", "kept"))
         self.known.dirty.update(name for name, _ in self.known.all())
+        line = Stream.objects.filter(**here, kind="Workload").first()
+        self.noted_epoch = line.noted_epoch if line else 0
+        self.recall = line is not None and line.noted_epoch < line.epoch
         if not self.records:
-            line = Stream.objects.filter(**here, kind="Workload").first()
             self.since = line.alive_at if line else None
 
     # -- taking in -------------------------------------------------------------------------
@@ -178,6 +185,8 @@ class Memory:
 
     def caught_up(self) -> None:
         """Forget the last gap when its changes have surely come; call it after a write."""
+        if self.unnoted:
+            return
         if self._caught_up_at and time.monotonic() >= self._caught_up_at:
             self.since, self._caught_up_at = None, 0.0
 
@@ -228,6 +237,9 @@ class Memory:
         self.fresh.pop(uid, None)
         self.again.pop(uid, None)
         self.late.pop(uid, None)
+        if uid in self.unnoted and record is not None and item is None:
+            self.heard.append(Heard(uid, self.records.unpack(record)))
+        self.unnoted.pop(uid, None)
         self.heard.append(Heard(uid, item, gone=True))
         if record is not None:
             self.gone[uid] = record
@@ -336,11 +348,16 @@ class Memory:
             yield uid, record, self.records.unpack(record)
 
     @property
+    def history_is_behind(self) -> bool:
+        """Return whether the newest list is whole, and the history has not noted all of it."""
+        return "Workload" not in self.listing and self.epochs.get("Workload", 0) > self.noted_epoch
+
+    @property
     def waiting(self) -> bool:
         """Return whether anything waits to be written."""
         return bool(
             self.known.dirty or self.known.gone or self.fresh or self.again or self.heard
-            or (self.late and "Workload" not in self.listing)
+            or (self.late and "Workload" not in self.listing) or self.history_is_behind
             or self.gone or self.events or self.ended or self.strays.gone
         )  # fmt: skip
 

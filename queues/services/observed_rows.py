@@ -70,6 +70,11 @@ def _is_older(version: str, before: str) -> bool:
     return version.isdecimal() and before.isdecimal() and int(version) < int(before)
 
 
+def noted(cluster: Cluster, epoch: int) -> None:
+    """Note that the history has everything of this list of Workloads."""
+    Stream.objects.filter(cluster=cluster, kind="Workload").update(noted_epoch=epoch)
+
+
 def alive(cluster: Cluster, kinds: Iterable[str]) -> None:
     """Note that the lines to these kinds are open and quiet or busy, but not dead."""
     now, open_kinds = timezone.now(), list(kinds)

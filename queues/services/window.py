@@ -20,12 +20,12 @@ from django.utils import timezone
 
 from kube.queue_order import shares_by_use
 from queues.models import ObservedObject, UnknownText, Workload
-from queues.services import intervals
 from queues.services import observed_rows as rows
 from queues.services.happened import event_row
 from queues.services.known import Named
 from queues.services.memory import Heard, Memory
 from queues.services.merge import merge, sweep
+from queues.services.noting import Noting
 from queues.services.observed import (
     OBJECT_KINDS,
     SILENT,
@@ -81,6 +81,7 @@ class Window:
         self.memory = memory
         self.cluster = memory.cluster
         self.wanted = Wanted(memory.cluster)
+        self.noting = Noting(memory)
         self._unreadable: set[str] = set()
 
     def write(self, *, again: int, strays: bool = False) -> Written:
@@ -105,7 +106,7 @@ class Window:
             done.rows += self._write_objects(objects, done, now)
             done.rows += self._write_workloads(changed, done, now)
             done.rows += self._sweep(done)
-            self._note(changed, now)
+            self.noting.write(_moves(changed), now)
             done.rows += self._write_events()
             kept = self._write_strays(loose, done, now)
             self._count_unknown(changed.values(), now)
@@ -230,34 +231,6 @@ class Window:
             number += len(found)
         return number
 
-    def _note(self, changed: dict[str, _Read], now: datetime) -> None:
-        """Tell the history what happened; what a list only repeated did not happen."""
-        memory = self.memory
-        heard = [each for each in memory.heard if not each.listed or each.uid in changed]
-        told = {each.uid for each in heard}
-        for uid, each in changed.items():
-            # Its entry came after it, or leads to another queue now; or it waited for the list.
-            moved = each.queue != each.record.queue or uid in memory.late
-            if moved and uid not in told:
-                heard.append(Heard(uid, memory.records.unpack(each.record)))
-        if heard:
-            found = [self._change(each) for each in heard]
-            intervals.note(self.cluster, found, now, since=memory.since)
-
-    def _change(self, heard: Heard) -> intervals.Change:
-        memory = self.memory
-        record = memory.records.by_uid.get(heard.uid) or memory.gone.get(heard.uid)
-        queue = record.held if record else ""
-        if record and not queue:
-            entry = memory.known.entry(record.namespace, record.entry)
-            queue = entry.queue if entry else ""
-        facts = memory.known.queue(queue)
-        return intervals.Change(
-            uid=heard.uid, workload=heard.item, gone=heard.gone, listed=heard.listed, queue=queue,
-            cohort=facts.cohort if facts else "",
-            annotations=memory.strays.annotations_of(record.job) if record else {},
-        )  # fmt: skip
-
     # -- events, stray jobs, unknown texts ---------------------------------------------------
 
     def _write_events(self) -> int:
@@ -318,7 +291,13 @@ class Window:
             each.record.order = each.order
         for uid, record, _ in loose:
             record.digest = kept[uid]
+        self.noting.committed()
         self.memory.written(read, {name: number for name, (number, _) in objects.items()})
+
+
+def _moves(changed: dict[str, _Read]) -> dict[str, bool]:
+    """Return those whose row says something new, and whether they are in another queue now."""
+    return {uid: each.queue != each.record.queue for uid, each in changed.items()}
 
 
 def _noted(item: Object) -> Iterable[object]:

@@ -147,6 +147,8 @@ def report(rounds, again, written, limit, naive, screen) -> dict[str, object]:
         "exchange_ratio": round(statistics.median(ratios), 2),
         "server_cpu": [round(used, 1) for _, _, used in rounds],
         "own_cpu": [round(each, 2) for each in own],
+        "history_seconds": [round(cold["history_seconds"], 2) for _, cold, _ in rounds],
+        "history_cpu": [round(cold["history_cpu"], 2) for _, cold, _ in rounds],
         "database_part": [round(cold["database_cpu"], 2) for _, cold, _ in rounds],
         "limit": limit,
         "cpu_ratio": round(statistics.median(own) / least, 2),
