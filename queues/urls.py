@@ -29,5 +29,6 @@ urlpatterns = [
     path("clusters/register", clusters.register, name="cluster-register"),
     path("clusters/<slug:slug>/", clusters.cluster, name="cluster"),
     path("clusters/<slug:slug>/writing", clusters.writing, name="cluster-writing"),
+    path("clusters/<slug:slug>/disconnect", clusters.disconnect, name="cluster-disconnect"),
     path("api/v1/", include("queues.api.addresses")),
 ]

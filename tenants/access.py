@@ -265,6 +265,7 @@ ACTIONS: Final[Mapping[str, Rule]] = {
     "cluster.details": _rule(*PLATFORM),
     "cluster.register": _rule(ADMIN),
     "cluster.write": _rule(ADMIN),
+    "cluster.disconnect": _rule(ADMIN),
     "catalog.see": Rule(anybody=True),
     "catalog.propose": _rule(ADMIN),
     "audit.see": _rule(*PLATFORM, LEAD),

@@ -69,6 +69,7 @@ ACTIONS: Final[Mapping[str, str | Promise]] = {
     "cluster.credential": _("stored a credential"),
     "cluster.preflight": _("checked the rights in a cluster"),
     "cluster.write": _("switched writing on or off"),
+    "cluster.disconnect": _("disconnected a cluster"),
     "person.create": _("added a person"),
     "person.sign_in": _("signed in"),
     "person.sign_out": _("signed out"),

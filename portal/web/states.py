@@ -69,6 +69,7 @@ STATES: dict[str, Look] = {
     "old": Look("bad", "octagon", _("Too old")),
     "unreachable": Look("bad", "octagon", _("Not reachable")),
     "never": Look("off", "question", _("Never seen")),
+    "disconnected": Look("off", "pause", _("Not connected")),
     "active": Look("run", "check", _("Active")),
     "inactive": Look("off", "pause", _("Inactive")),
     "held": Look("off", "pause", _("Held")),

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import structlog
 from django.conf import settings
 from django.db import connection, transaction
+from django.db.models import ProtectedError
 from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -184,6 +185,45 @@ def set_writing(*, actor: User, cluster: Cluster, on: bool) -> Cluster:
             work_ready.send(Cluster, cluster_id=cluster.pk)
     cluster.refresh_from_db()
     return cluster
+
+
+# --- disconnecting --------------------------------------------------------------------------------
+
+
+def disconnect_cluster(*, actor: User, cluster: Cluster) -> bool:
+    """Forget a cluster's address and tokens; nothing in the cluster changes.
+
+    What is known of it stays, and it can be connected again. One without catalog, requests and
+    history, as after a mistake, is removed as a whole: then the answer is ``True``.
+    """
+    scope, action = audit.PLATFORM, "cluster.disconnect"
+    with audit.refusals(action, actor=actor, scope=scope, obj=cluster):
+        access.require(actor, action, cluster)
+        with transaction.atomic():
+            link = Link.objects.select_for_update().filter(cluster=cluster).first()
+            if link is None:
+                said = _("This cluster is not connected.")
+                raise Refused(said, code="GP-4106")
+            data = {"server": link.server, "namespace": link.namespace}
+            audit.record(action, actor=actor, scope=scope, obj=cluster, data=data)
+            link.delete()
+            Cluster.objects.filter(pk=cluster.pk).update(writing=False)
+            return _removed(cluster)
+
+
+def _removed(cluster: Cluster) -> bool:
+    """Remove a cluster that no revision, request or history speaks of."""
+    try:
+        with transaction.atomic():
+            Cluster.objects.filter(pk=cluster.pk).delete()
+    except ProtectedError:
+        return False
+    return True
+
+
+def place_of(cluster: Cluster) -> tuple[str, str] | None:
+    """Return the address and the CA of a cluster; ``None`` when it is not connected."""
+    return Link.objects.filter(cluster=cluster).values_list("server", "ca_pem").first()
 
 
 # --- opening --------------------------------------------------------------------------------------

@@ -49,11 +49,20 @@ class Observer:
     """The loop of one cluster. ``run`` returns when ``stop`` is set."""
 
     def __init__(
-        self, cluster: Cluster, client: ClusterClient, *, lease: Callable[[], bool]
+        self,
+        cluster: Cluster,
+        client: ClusterClient,
+        *,
+        lease: Callable[[], bool],
+        moved: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Prepare the memory; ``lease`` takes the lock of this cluster on a new connection."""
+        """Prepare the memory; ``lease`` takes the lock of this cluster on a new connection.
+
+        ``moved`` says that the cluster has another address now, or none: then this loop ends.
+        """
         self.cluster = cluster
         self.lease = lease
+        self.moved = moved
         self.stop = threading.Event()
         self.following = Following(client, self.stop)
         self.pulse = Pulse(client, self.stop)
@@ -170,6 +179,9 @@ class Observer:
             mark_seen(self.cluster)
         if self._due("beat", HEARTBEAT):
             self._say_how_it_is()
+            if self.moved():
+                log.info("observer_cluster_moved", cluster=self.cluster.slug)
+                self.stop.set()
         if self._due("clean", CLEAN_EVERY):
             happened.forget_old(self.cluster, timezone.now())
             self.memory.look_at_manager()

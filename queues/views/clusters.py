@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from portal.web.errors import DomainError
+from portal.web.errors import DomainError, Refused
 from portal.web.pages import page, page_if_moved
 from queues.forms import PLACES, ConnectForm
 from queues.selectors import pulse
@@ -71,6 +71,7 @@ def _draw(request: HttpRequest, row: Cluster) -> tuple[dict[str, Any], object]:
         "unknown": unknown_texts(row) if details else [],
         "strangers": strangers(tree, shown) if details and not cut else 0,
         "may_write": access.can(request.user, "cluster.write", row),
+        "may_disconnect": access.can(request.user, "cluster.disconnect", row),
         "pools": [health.PoolLine(pool) for pool in now.pools],
         "branches": branches(now, shown, tree, cut=cut), "laid": laid.drawn(gangs(now)),
         "flows": flows(now, tree, named),
@@ -126,3 +127,17 @@ def writing(request: HttpRequest, slug: str) -> HttpResponse:
     links.set_writing(actor=person(request), cluster=row, on=on)
     said = _("The portal may write to this cluster now.") if on else _("The portal only reads now.")
     return see_other(request, said, "cluster", row.slug)
+
+
+@require_POST
+@login_required
+def disconnect(request: HttpRequest, slug: str) -> HttpResponse:
+    """Forget a cluster's address and tokens, once its short name was typed in."""
+    row = access.cluster(request.user, slug, "cluster.disconnect")
+    if request.POST.get("slug", "").strip() != row.slug:
+        said = _("Nothing was changed: write the short name of the cluster to disconnect it.")
+        raise Refused(said, code="GP-4107", field="slug")
+    if links.disconnect_cluster(actor=person(request), cluster=row):
+        return see_other(request, _("Disconnected and removed."), "clusters")
+    said = _("Disconnected. The address and the tokens are gone, the history stays.")
+    return see_other(request, said, "cluster", slug)

@@ -23,7 +23,9 @@ STEP = 10
 
 def state_of(row: ClusterRow) -> str:
     """Give the one word for how well we hear a cluster."""
-    if row.link is None or not row.streams:
+    if row.link is None:
+        return "disconnected"
+    if not row.streams:
         return "never"
     if row.lost or row.link.check_error:
         return "unreachable"

@@ -297,3 +297,15 @@ def test_a_full_inbox_slows_the_followers_down_and_drops_nothing(script):
     found = []
     wait_for(lambda: len(found) == count or found.extend(script.collect()))
     assert [event.resource_version for event in found] == [str(n) for n in range(count)]
+
+
+def test_a_cluster_with_another_address_ends_the_loop(observer):
+    """The threads hold connections to the old place: a new loop begins at the new one."""
+    moved = []
+    observer.moved = lambda: bool(moved)
+    observer._beat()
+    assert not observer.stop.is_set()
+    moved.append(1)
+    observer._next.clear()
+    observer._beat()
+    assert observer.stop.is_set()

@@ -14,7 +14,7 @@ import pytest
 from kube import rbac
 from kube.client import ClusterClient
 from kube.credentials import read_kubeconfig
-from queues.models import Stream, Workload
+from queues.models import Link, Stream, Workload
 from queues.services import links, pulse
 from tests import plane
 from tests.bench.scale import generator
@@ -183,6 +183,31 @@ def test_an_observer_that_is_killed(lone, far, tmp_path, settings):
         equal(cluster, lone)
         left = dict(Workload.objects.values_list("name", "observed_at"))
         assert left == {name: written[name] for name in left}
+
+
+def test_an_observer_whose_cluster_is_let_go_and_comes_back(lone, far, dave, tmp_path, settings):
+    """It reads nothing without an address, and goes on by itself when there is one again."""
+    cluster, _ = far
+    make(lone, *numbered(3))
+    keys = {
+        "GPUPORTAL_SEALING_PUBLIC_KEY": settings.SEALING_PUBLIC_KEY,
+        "GPUPORTAL_SEALING_PRIVATE_KEY": settings.SEALING_PRIVATE_KEY,
+    }
+    with stack(tmp_path, **keys) as processes:
+        processes.observer("lone", "observer")
+        equal(cluster, lone, 4 * PATIENCE)
+        link = Link.objects.get(cluster=cluster)
+        credentials = list(link.credentials.all())
+        assert not links.disconnect_cluster(actor=dave, cluster=cluster)
+        wait_for(lambda: "observer_waiting_for_connection" in processes.log("observer"))
+        make(lone, "unseen")
+        time.sleep(1.0)
+        assert not Workload.objects.filter(name="unseen").exists()
+        link.save(force_insert=True)
+        for each in credentials:
+            each.pk = None
+            each.save(force_insert=True)
+        equal(cluster, lone, 4 * PATIENCE)
 
 
 def test_a_compacted_history_is_read_anew(lone, far):

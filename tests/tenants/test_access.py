@@ -39,6 +39,7 @@ TABLE = {
     "cluster.details":           "n n n  y y y",
     "cluster.register":          "n n n  n y n",
     "cluster.write":             "n n n  n y n",
+    "cluster.disconnect":        "n n n  n y n",
     "catalog.see":               "y y y  y y y",
     "catalog.propose":           "n n n  n y n",
     "audit.see":                 "n y n  y y y",
