@@ -1,7 +1,7 @@
 """The threads that follow a cluster's kinds, in the order in which they make sense.
 
-Queues, flavors and nodes come first, then the workloads, which are read with them, then pods,
-jobs and events. A kind that is slow or refused holds up the next ones for a moment only.
+Queues, flavors and nodes come first, then pods and events, then the workloads, which are read
+with all of them, then jobs. A kind that is slow or refused holds up the next ones for a moment only.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Following:
         self.unserved: queue.SimpleQueue[str] = queue.SimpleQueue()
         self.running: dict[str, threading.Thread] = {}
         self._heard: set[str] = set()
-        self._phases: list[tuple[Source, ...]] = [QUEUES, WORKLOADS, (PODS, EVENTS)]
+        self._phases: list[tuple[Source, ...]] = [QUEUES, (PODS, EVENTS), WORKLOADS]
         self._waiting_for: set[str] = set()
         self._phase_until = 0.0
         self._look_at = 0.0

@@ -79,6 +79,8 @@ class Memory:
         self.unnoted: dict[str, None] = {}
         self.recall = False
         self.noted_epoch = 0
+        #: A whole list of workloads was read: what is not among them has none.
+        self.complete = False
         self.gone: dict[str, Record] = {}
         self.events: dict[str, Object] = {}
         self.objects: dict[Named, int] = {}
@@ -155,6 +157,7 @@ class Memory:
         if kind.name in OBJECT_KINDS:
             self.known.end(kind.name)
         elif kind.name == "Workload":
+            self.complete = True
             for uid in self.records.unmarked():
                 self._forget(uid, None)
             self.back(kind.name)
@@ -227,6 +230,8 @@ class Memory:
             record.digest = back.digest if back else self.stored.pop(uid, 0)
             record.kept = back.kept if back else self.kept.pop(uid, None)
             self._job_moved(item)
+            for event in self.happened.of((uid, record.job)):
+                self._hear_of_check(event, record)
         self._keep_messages(item, record)
         self.fresh[uid] = item
         self.again.pop(uid, None)

@@ -91,6 +91,7 @@ class Window:
         ``strays`` says that jobs without a Workload are looked for as well.
         """
         memory, done = self.memory, Written()
+        strays = strays and memory.complete
         if self.wanted.renew():
             memory.known.dirty.update(name for name, _ in memory.known.all())
         if not memory.waiting and not (strays and memory.strays.open):

@@ -247,19 +247,19 @@ def advanced(script):
     return script.started
 
 
-def test_workloads_are_followed_when_the_queues_are_known(script):
+def test_workloads_are_followed_when_what_is_around_them_is_known(script):
     script.following.advance()
     queues = {source.kind for source in following.QUEUES}
     wait_for(lambda: len(script.started) == len(queues))
     first, *rest = queues
     script.say(*(Listed(kind, "1") for kind in rest))
     script.collect()
-    assert "Workload" not in advanced(script)
+    assert "Pod" not in advanced(script)
     script.say(Lost(first, errors.Forbidden("no"), 0.0))
-    wait_for(lambda: "Workload" in advanced(script))
-    assert "Pod" not in script.started
-    script.say(Listed(kinds.WORKLOAD, "1"))
-    wait_for(lambda: {"Pod", "Event", "Job"} <= set(advanced(script)))
+    wait_for(lambda: {"Pod", "Event"} <= set(advanced(script)))
+    assert "Workload" not in script.started
+    script.say(Listed(kinds.POD, "1"), Listed(kinds.EVENT, "1"))
+    wait_for(lambda: {"Workload", "Job"} <= set(advanced(script)))
 
 
 def test_a_kind_that_says_nothing_holds_up_the_others_for_a_moment_only(script, monkeypatch):

@@ -7,7 +7,7 @@ import pytest
 from kube import job_kinds
 from queues.models import Workload
 from queues.services import strays
-from tests.queues.clusterside import Side, entry, meta, queue, workload
+from tests.queues.clusterside import KIND, Side, entry, meta, queue, workload
 
 pytestmark = pytest.mark.django_db
 QUEUE = "kueue.x-k8s.io/queue-name"
@@ -16,7 +16,9 @@ QUEUE = "kueue.x-k8s.io/queue-name"
 @pytest.fixture
 def side(lab):
     found = Side(lab.cluster)
-    found.listed(ClusterQueue=[queue()], LocalQueue=[entry()], WorkloadPriorityClass=[])
+    found.listed(
+        ClusterQueue=[queue()], LocalQueue=[entry()], WorkloadPriorityClass=[], Workload=[]
+    )
     return found
 
 
@@ -62,6 +64,19 @@ def test_says_why_there_is_no_workload(side, more, code):
     side.list("Job", job(**more))
     write(side)
     assert found() == {"a": code}
+
+
+def test_nothing_is_astray_before_all_workloads_are_known(lab):
+    """Pods and jobs may come long before the list of a large cluster has ended."""
+    side = Side(lab.cluster)
+    side.listed(ClusterQueue=[queue()], LocalQueue=[entry()], WorkloadPriorityClass=[])
+    side.list("Job", job(label=""))
+    side.begin("Workload")
+    write(side)
+    assert found() == {}
+    side.memory.end(KIND["Workload"], "9")
+    write(side)
+    assert found() == {"a": "no_queue_label"}
 
 
 def test_a_workload_that_comes_takes_its_place(side):
@@ -138,7 +153,9 @@ def test_a_deletion_while_nobody_listened_is_found(side, lab):
     side.list("Job", lost, left)
     write(side)
     second = Side(lab.cluster)
-    second.listed(ClusterQueue=[queue()], LocalQueue=[entry()], WorkloadPriorityClass=[])
+    second.listed(
+        ClusterQueue=[queue()], LocalQueue=[entry()], WorkloadPriorityClass=[], Workload=[]
+    )
     second.list("Job", left)
     assert second.write(strays=True).rows == 1
     assert sorted(found()) == ["b"]

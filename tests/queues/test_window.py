@@ -333,6 +333,26 @@ def test_a_check_that_only_an_event_tells_of_is_kept(side, message):
     assert Workload.objects.get().kept == {"budget": "too dear"}
 
 
+def test_a_check_that_an_event_told_of_before_its_workload_came(side):
+    """Events are listed before the workloads that they are about."""
+    said = "AdmissionCheck for budget was Rejected: too dear"
+    side.tell("Event", event("AdmissionCheckRejected", said))
+    side.write()
+    side.listed(Workload=[workload("a")])
+    assert Workload.objects.get().kept == {"budget": "too dear"}
+
+
+def test_a_restart_among_pods_and_events_writes_nothing(side, lab):
+    """What is around a workload is read before it, so its first reading is the whole one."""
+    held = workload("a", **admitted())
+    told = event("AdmissionCheckRejected", "AdmissionCheck for budget was Rejected: too dear")
+    lists = {"Pod": [], "Event": [told], "Workload": [held, workload("b")]}
+    side.listed(**lists)
+    again = Side(lab.cluster)
+    done = again.listed(ClusterQueue=[queue()], LocalQueue=[entry()], **lists)
+    assert done.rows == 0
+
+
 def test_an_event_stays_when_the_cluster_forgets_it(side):
     side.listed(Workload=[workload("a")])
     side.tell("Event", event("Preempted", "made room"))
