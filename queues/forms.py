@@ -12,7 +12,7 @@ from kube import names
 from kube.connection import Connection
 from kube.credentials import MAX_TEXT, KubeconfigRefused, read_kubeconfig
 from kube.problems import Refused as BadName
-from tenants.forms.fields import StrictForm
+from portal.web.forms import OnceForm
 from tenants.models import Cluster
 from tenants.sentences import capital, sentence
 
@@ -42,7 +42,7 @@ class KubeconfigField(forms.CharField):
         """Let the form decide: a file may take the place of the text."""
 
 
-class ConnectForm(StrictForm):
+class ConnectForm(OnceForm):
     """A cluster's name and the portal's two identities there."""
 
     use_required_attribute = False

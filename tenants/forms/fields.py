@@ -13,33 +13,22 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
-from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from kube import names, quantity, weight
 from kube.problems import Problem, Refused
+from portal.web.forms import OnceForm
 from tenants.sentences import sentence
 
 # Longer input is cut off before anything looks at it.
 LONGEST_INPUT = 20_000
 
 
-class StrictForm(forms.Form):
-    """A form that refuses a parameter that came twice, and speaks of problems by field."""
+class StrictForm(OnceForm):
+    """A form that speaks of the problems of the catalog by field."""
 
     #: Where a problem of the catalog belongs: the end of its path -> the field's name.
     places: dict[str, str] = {}
-
-    def _clean_fields(self) -> None:
-        super()._clean_fields()  # type: ignore[misc]
-        getlist = getattr(self.data, "getlist", None)
-        if getlist is None:
-            return
-        for name, field in self.fields.items():
-            several = isinstance(field, forms.MultipleChoiceField)
-            if not several and len(getlist(self.add_prefix(name))) > 1:
-                self.errors.pop(name, None)
-                self.add_error(name, _("This was sent twice. Reload the page and send it once."))
 
     def take(self, problems: Sequence[Problem]) -> None:
         """Put what the rules found beside the fields that it is about."""
