@@ -77,6 +77,14 @@ def register(dave, slug, server, ca_pem, token):
     )  # fmt: skip
 
 
+def keys(settings):
+    """Return what a process needs to open the credentials that this one has sealed."""
+    return {
+        "GPUPORTAL_SEALING_PUBLIC_KEY": settings.SEALING_PUBLIC_KEY,
+        "GPUPORTAL_SEALING_PRIVATE_KEY": settings.SEALING_PRIVATE_KEY,
+    }
+
+
 def make(lone, *names):
     for name in names:
         body = generator._workload(name, generator._waiting(generator.WAITING["quota"]))
@@ -167,11 +175,7 @@ def test_an_observer_that_is_killed(lone, far, tmp_path, settings):
     """The next one takes over, deletes what went meanwhile and writes nothing that stands there."""
     cluster, _ = far
     make(lone, *numbered(SOME))
-    keys = {
-        "GPUPORTAL_SEALING_PUBLIC_KEY": settings.SEALING_PUBLIC_KEY,
-        "GPUPORTAL_SEALING_PRIVATE_KEY": settings.SEALING_PRIVATE_KEY,
-    }
-    with stack(tmp_path, **keys) as processes:
+    with stack(tmp_path, **keys(settings)) as processes:
         processes.observer("lone", "first")
         equal(cluster, lone, 4 * PATIENCE)
         processes.observer("lone", "second")
@@ -189,11 +193,7 @@ def test_an_observer_whose_cluster_is_let_go_and_comes_back(lone, far, dave, tmp
     """It reads nothing without an address, and goes on by itself when there is one again."""
     cluster, _ = far
     make(lone, *numbered(3))
-    keys = {
-        "GPUPORTAL_SEALING_PUBLIC_KEY": settings.SEALING_PUBLIC_KEY,
-        "GPUPORTAL_SEALING_PRIVATE_KEY": settings.SEALING_PRIVATE_KEY,
-    }
-    with stack(tmp_path, **keys) as processes:
+    with stack(tmp_path, **keys(settings)) as processes:
         processes.observer("lone", "observer")
         equal(cluster, lone, 4 * PATIENCE)
         link = Link.objects.get(cluster=cluster)
