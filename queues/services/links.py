@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from ipaddress import ip_address
 from typing import Final, Literal
 from urllib.parse import urlsplit
 
@@ -17,7 +16,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from kube import errors
-from kube.addresses import allowed
+from kube.addresses import allowed, written
 from kube.client import ClusterClient
 from kube.connection import Connection, Timeouts, check_server, check_token
 from portal.web.errors import DomainError, Refused
@@ -99,11 +98,8 @@ def _check(server: str, ca_pem: str, tokens: Mapping[str, str]) -> None:
 def _check_address(server: str) -> None:
     """Refuse an address that no connection may lead to; a name is resolved when it is used."""
     host = urlsplit(server).hostname or ""
-    try:
-        ip_address(host)
-    except ValueError:
-        return
-    if not allowed(host, settings.CLUSTER_NETWORKS):
+    address = written(host)
+    if address is not None and not allowed(address, settings.CLUSTER_NETWORKS):
         said = _("The address %(address)s is not allowed for a cluster.") % {"address": host}
         raise Refused(said, code="GP-4102", field="server")
 

@@ -51,6 +51,7 @@ class Proposal:
     base: Revision | None
     before: Catalog
     after: Catalog
+    warnings: tuple[Problem, ...] = ()
 
 
 def request_plan(*, request: Request) -> Plan | None:
@@ -130,7 +131,7 @@ def propose(request: Request, revision: Revision | None = None) -> Proposal:
     faults = [each for each in found.errors if each.code != CAPACITY]
     if faults:
         raise InvalidCatalog(faults)
-    return Proposal(base, before, found.after)
+    return Proposal(base, before, found.after, found.warnings)
 
 
 def _once_planned(request: Request) -> set[tuple[str, str, str]]:
@@ -196,7 +197,11 @@ def _keep(
         base=proposal.base,
         proposed=catalog_json.dump(proposal.after),
         digest=plan_digest(drafts),
-        impact=numbers | {"capacity": capacity.facts(plan.cluster, proposal.after)},
+        impact=numbers
+        | {
+            "capacity": capacity.facts(plan.cluster, proposal.after),
+            "warnings": stored(proposal.warnings),
+        },
         problems=problems,
         made_at=Now(),
         **finished(),

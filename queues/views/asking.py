@@ -114,7 +114,7 @@ class Asking:
         form = self.tried
         if form is None:
             return None
-        readable = form.is_valid() or not set(form.errors) - {"reason", "__all__"}
+        readable = form.is_valid() or not set(form.errors) - form.not_numbers
         return form.proposal() if readable else None
 
     def submit(self) -> Request:

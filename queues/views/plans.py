@@ -50,7 +50,8 @@ def shown(
         "capacity": numbers(row), "reductions": row.impact.get("reductions", []),
         "conflicts": [(o, progress.str_of(o)) for o in sorted_.conflicts],
         "untried": [(o, progress.str_of(o)) for o in sorted_.untried],
-        "problems": progress.problems(row.problems), "raw": raw(sorted_.changed),
+        "problems": progress.problems(row.problems),
+        "warnings": progress.problems(row.impact.get("warnings", [])), "raw": raw(sorted_.changed),
         "decision": getattr(row, "decision", None), "apply": getattr(row, "apply", None),
         "may": may(request, row), "newer": newer(row),
         "crumbs": [

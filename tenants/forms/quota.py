@@ -6,9 +6,11 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from django import forms
 from django.core.exceptions import ValidationError
 from django.forms import BoundField
 from django.http import QueryDict
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from kube.catalog import CPU, MEMORY, Catalog, FlavorSpec, QueueSpec, QuotaSpec
@@ -61,9 +63,14 @@ class Row:
 class QuotaRequestForm(StrictForm):
     """The wish of a tenant for one cluster. CPU and memory follow the flavor's ratio."""
 
+    none_left = forms.BooleanField(
+        required=False, label=_("Yes, leave it nothing of its own: that is what is asked for")
+    )
     reason = LongField(
         label=_("Reason"), help_text=_("What is it for, and what happens without it?")
     )
+    #: Fields beside the numbers: what is wrong with them keeps no preview back.
+    not_numbers: frozenset[str] = frozenset({"reason", "none_left", "__all__"})
 
     def __init__(self, *args: Any, catalog: Catalog, tenant: str, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -72,7 +79,7 @@ class QuotaRequestForm(StrictForm):
         self.offers = offers(catalog, tenant)
         for offer in self.offers:
             self._add(offer)
-        self.order_fields([name for name in self.fields if name != "reason"])
+        self.order_fields([name for name in self.fields if name not in self.not_numbers])
 
     def _add(self, offer: Offer) -> None:
         today = offer.today
@@ -91,6 +98,31 @@ class QuotaRequestForm(StrictForm):
             initial=today.lending_limit,
             help_text=_("A number, or the word “everything”. 0 lends nothing."),
         )
+
+    def clean(self) -> dict[str, Any]:
+        """Ask once more where nothing would be left: a 0 is quickly typed."""
+        cleaned = super().clean() or self.cleaned_data
+        if self.emptied and not cleaned.get("none_left"):
+            lines = ", ".join(f"{each.queue.name} · {each.flavor.name}" for each in self.emptied)
+            self.add_error(
+                "none_left",
+                gettext(
+                    "With 0 GPUs nothing of its own is left to %(lines)s: jobs start there only "
+                    "with borrowed GPUs, if it may borrow. Tick the box if that is meant."
+                )
+                % {"lines": lines},
+            )
+        return cleaned
+
+    @property
+    def emptied(self) -> list[Offer]:
+        """Return the lines that have devices today and would have none."""
+        sent = getattr(self, "cleaned_data", {})
+        return [
+            offer
+            for offer in self.offers
+            if offer.today.nominal and sent.get(offer.name("nominal")) == 0
+        ]
 
     def get_initial_for_field(self, field: Any, field_name: str) -> Any:
         """Show a limit that is not set as its word, not as an empty field."""

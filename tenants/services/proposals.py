@@ -79,10 +79,11 @@ def faults(before: Catalog, after: Catalog) -> tuple[tuple[Problem, ...], tuple[
     better: a pool that shrank must not keep anybody from giving devices back. Leaving something
     out is not a way to remove it, also where an edit would allow it (an entry of a queue).
     """
-    known = {(each.field, each.code): each for each in rules.check(before)}
+    were = rules.check(before)
+    known = {(each.field, each.code): each for each in were}
     found = (*kube_edits.missing(before, after), *rules.check(after))
     fresh = [each for each in errors(found) if _is_worse(known.get((each.field, each.code)), each)]
-    return tuple(fresh), warnings(found)
+    return tuple(fresh), tuple(each for each in warnings(found) if each not in were)
 
 
 def _is_worse(was: Problem | None, now: Problem) -> bool:

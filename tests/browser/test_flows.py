@@ -20,7 +20,7 @@ from kube.errors import Modified
 from kube.manifest import Ref
 from kube.transport import Request as Call
 from tenants.models import Cluster, Membership, Tenant, User
-from tests.browser.chrome import launch
+from tests.browser.chrome import PATIENCE, launch
 from tests.browser.test_look import AXE, RULES
 from tests.real import registered
 from tests.real.conftest import admin, name, place  # noqa: F401 - fixtures of the real cluster
@@ -32,7 +32,6 @@ pytestmark = [
     pytest.mark.enable_socket,
     pytest.mark.django_db(transaction=True),
 ]
-PATIENCE = 60_000
 WIDTHS = (1440, 390)
 
 

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 from queues.models import Workload
 from tenants.models import Request
 from tests import cast
-from tests.browser.chrome import launch
+from tests.browser.chrome import PATIENCE, launch
 from tests.browser.test_look import AXE, RULES
 from tests.queues import seen
 from tests.queues.test_history import Town
@@ -22,7 +22,6 @@ pytestmark = [
     pytest.mark.enable_socket,
     pytest.mark.django_db(transaction=True),
 ]
-PATIENCE = 60_000
 GPU = "nvidia.com/gpu"
 SHORT = {
     "stage": "quota", "code": "quota_short", "never": False, "resource": GPU, "flavor": "a100",

@@ -124,6 +124,9 @@ def test_registering_refuses_what_cannot_work(lab, keys, changes, code, field):
         ("169.254.169.254", []),
         ("[::ffff:169.254.169.254]", []),
         ("127.0.0.1", []),
+        ("2130706433", []),
+        ("localhost", []),
+        ("0xa9.254.43518", []),
         ("192.0.2.1", [ip_network("10.0.0.0/8")]),
     ],
 )

@@ -3,9 +3,11 @@
 import pytest
 from django.utils import timezone
 
+from kube.edits import PutTenant
 from queues.models import Apply, Decision, ObjectResult, Plan, PlanObject
 from queues.services.approve import approve
 from tenants.models import Request
+from tenants.services.catalog import head
 from tests.query_counts import counted
 from tests.queues import pages, plans, seen
 
@@ -35,6 +37,19 @@ def test_shows_words_capacity_and_digest(lab, plan, client):
     assert "24 → 28" in said
     assert plan.digest[:12] in said
     assert f'name="digest" value="{plan.digest}"' in pages.text(answer)
+
+
+def test_the_approver_is_warned_of_letters_that_look_alike(lab, client):
+    shape = next(each for each in head(lab.cluster).tenants if each.slug == "nlp")
+    look_alike = PutTenant(slug="nlp", display_name="te\u0430m", cost_centre=shape.cost_centre)
+    plan = plans.planned(plans.proposed(lab, [look_alike]))
+
+    assert "mixes alphabets whose letters look alike" in pages.words(open_(client, lab.carol, plan))
+
+
+def test_old_warnings_are_not_told_again(lab, plan, client):
+    assert plan.impact["warnings"] == []
+    assert "look twice" not in pages.words(open_(client, lab.carol, plan))
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ devices 1-12, memory and CPU 14-19, relations 20-25, names 26-37, texts 38-41, l
 """
 
 from dataclasses import replace
+from urllib.parse import unquote
 
 import pytest
 from hypothesis import given, settings
@@ -121,10 +122,39 @@ def test_service_takes_only_whole_numbers(value):
 
 @pytest.mark.parametrize(("value", "number"), [("0", 0), (" 8 ", 8), ("9999999", 9_999_999)])
 def test_form_takes_a_number(value, number):
-    form = quota_form(**{GPU: value})
+    form = quota_form(**{GPU: value, "none_left": "on"})
 
     assert form.is_valid(), form.errors
     assert form.edits()[-1].nominal == number
+
+
+def test_form_asks_once_more_before_nothing_is_left():  # row 4
+    form = quota_form(**{GPU: "0"})
+
+    assert not form.is_valid()
+    assert list(form.errors) == ["none_left"]
+    assert "nlp-train" in form.errors["none_left"][0]
+    assert quota_form(**{GPU: "0", "none_left": "on"}).is_valid()
+    assert quota_form(**{GPU: "1"}).is_valid()
+
+
+def test_page_asks_once_more_and_keeps_what_was_typed(client, people):  # row 4
+    client.force_login(people.alice)
+    sent = {GPU: "0", "nlp-train/a100/borrowing_limit": "unlimited", "reason": "We are done.",
+            "nlp-train/a100/lending_limit": "everything", "form_key": "form-key-0123456789"}  # fmt: skip
+
+    asked = client.post("/t/nlp/requests/new", sent)
+    preview = client.post("/t/nlp/requests/new", {**sent, "preview": "1"}).content.decode()
+    sent_again = client.post("/t/nlp/requests/new", {**sent, "none_left": "on"})
+
+    page = asked.content.decode()
+    assert asked.status_code == 422
+    assert 'name="none_left"' in page
+    assert 'value="0"' in page
+    assert "We are done." in page
+    assert "24 → 8 GPUs promised" in preview
+    assert sent_again.status_code == 303
+    assert Request.objects.count() == 1
 
 
 def test_form_refuses_a_parameter_that_came_twice(client, people):
@@ -528,6 +558,19 @@ def test_display_name_has_nothing_hidden(value):
     assert form.errors["display_name"]
 
 
+@pytest.mark.parametrize("value", ["%0d%0aSet-Cookie:%20a=b", "%0aBcc:%20x@y", "%250d%250aX:y"])
+def test_no_header_is_made_from_what_was_sent(client, people, value):  # row 41
+    client.force_login(people.alice)
+    paths = (f"/t/nlp/?tab={value}", f"/jobs/?q={value}", f"/t/{value}/", f"/login/?next=/{value}",
+             f"/requests/?state={value}", f"/api/v1/jobs/?cursor={value}")  # fmt: skip
+    for path in paths:
+        answer = client.get(path, headers={"x-request-id": unquote(value)})
+        assert answer.status_code < 500
+        assert "a" not in answer.cookies
+        assert not any("\n" in text or "\r" in text for text in answer.headers.values())
+        assert "Bcc" not in answer.headers
+
+
 # --- labels, taints, entries -----------------------------------------------------------------------------
 
 LINES_REFUSED = {
@@ -670,6 +713,7 @@ class AnyText(TestCase):
         form = quota_form(
             **{
                 GPU: str(nominal),
+                "none_left": "on",
                 "nlp-train/a100/borrowing_limit": "unlimited"
                 if borrowing is None
                 else str(borrowing),
