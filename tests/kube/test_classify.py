@@ -58,6 +58,7 @@ def test_field_conflict_names_manager_and_field():
                 "message": 'conflict with "portal-quota"',
                 "field": ".spec.stopPolicy",
             },
+            {"reason": "SomethingElse", "message": "not about an owner", "field": ".spec.cohort"},
         ],
     )
     assert type(error) is errors.FieldConflict

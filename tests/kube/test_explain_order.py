@@ -6,8 +6,10 @@ from datetime import UTC, datetime
 import pytest
 
 from kube.explain import explain
+from kube.explain_order import gravity
 from kube.line_facts import Line
 from kube.manager_facts import Manager
+from kube.reasons import Reason, Stage
 from tests.kube.waiting import (
     cluster_queue,
     condition,
@@ -34,6 +36,14 @@ def aged(job, minute, priority=0):
 
 def codes(found):
     return [reason.code for reason in found.reasons]
+
+
+def test_a_text_that_is_no_longer_so_is_the_least_of_all_reasons():
+    now = Reason(Stage.TOPOLOGY, "topology_too_small")
+    once = Reason(Stage.QUOTA, "quota_short", stale=True)
+
+    assert gravity(once) == gravity(now) == 0
+    assert gravity(once._replace(stale=False)) == 1
 
 
 # --- back-off ---------------------------------------------------------------------------------------

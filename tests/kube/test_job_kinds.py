@@ -112,3 +112,33 @@ def test_the_reader_may_follow_every_kind_and_nothing_is_followed_that_it_may_no
     assert jobs == {
         (kind.plural, kind.group) for kind in job_kinds.JOB_KINDS if kind.group in groups
     }
+
+
+JOB = {"metadata": {"name": "train"}, "spec": {"template": pods(8)}}
+
+
+@pytest.mark.parametrize(
+    ("changes", "followed"),
+    [
+        ({}, True),
+        ({"spec": {}}, False),
+        ({"spec": {}, "metadata": {"labels": {"kueue.x-k8s.io/queue-name": "gpu"}}}, True),
+        ({"status": {"conditions": [{"type": "Complete", "status": "True"}]}}, False),
+        ({"status": {"terminalState": "Succeeded"}}, False),
+    ],
+    ids=["asks for devices", "asks for none", "names a queue", "has ended", "has ended for ever"],
+)
+def test_follows_what_has_not_ended_and_wants_something(changes, followed):
+    assert job_kinds.is_followed(JOB | changes) is followed
+
+
+def test_tells_who_controls_an_object():
+    owners = [
+        {"kind": "Workflow", "name": "night", "uid": "1"},
+        {"kind": "JobSet", "name": "train", "uid": "2", "controller": True},
+    ]
+    assert job_kinds.controller({"metadata": {"ownerReferences": owners}}) == (
+        "JobSet", "train", "2",
+    )  # fmt: skip
+    assert job_kinds.controller({"metadata": {"ownerReferences": owners[:1]}}) is None
+    assert job_kinds.controller({}) is None

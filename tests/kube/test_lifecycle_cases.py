@@ -284,3 +284,99 @@ def test_where_real_objects_stand(name, phase, attempt, held, cause):
 
 def test_what_is_on_record_needs_nothing_else():
     assert Recorded(open=None).condition("Evicted").status == ""
+
+
+# --- courses that are seldom seen ---------------------------------------------------------------------
+
+
+def test_a_reservation_that_did_not_last_goes_back_to_the_queue():
+    life, watcher = Life(), Watcher()
+    life.reserve()
+    watcher.look(life)
+    life.wait(30)
+    life.status.pop("admission")
+    life._set("QuotaReserved", "False", "Pending", "the flavor is gone")
+    watcher.look(life)
+
+    assert watcher.record.open.phase is Phase.QUEUED
+    assert watcher.losses[0].evicted.cause is Cause.RESERVATION_LOST
+    assert seconds(watcher, "reserved") == 30 * 8
+
+
+def test_quota_that_was_given_back_at_an_unknown_time_has_bounds():
+    life, watcher = Life(), Watcher()
+    life.reserve()
+    watcher.look(life)
+    life.wait(30)
+    life.status.pop("admission")
+    life.status["conditions"] = []
+    watcher.look(life)
+
+    [reserved] = [span for span in watcher.spans if span.open.phase is Phase.RESERVED]
+    assert reserved.end.quality is Quality.SEEN
+    assert reserved.end.earliest == life.now - timedelta(seconds=2)
+    assert reserved.end.latest == life.now
+
+
+def test_switched_off_after_an_eviction_and_before_a_condition_says_so():
+    life, watcher = Life(), Watcher()
+    for action in ("reserve", "admit", "evict", "release"):
+        getattr(life, action)()
+    watcher.look(life)
+    life.wait(30)
+    life.body["spec"]["active"] = False
+    watcher.look(life)
+
+    assert watcher.record.open.phase is Phase.DEACTIVATED
+    assert watcher.record.open.start.quality is Quality.SEEN
+
+
+def test_a_second_eviction_while_it_waits_is_no_new_phase():
+    life, watcher = Life(), Watcher()
+    for action in ("reserve", "admit", "evict", "release"):
+        getattr(life, action)()
+    watcher.look(life)
+    before = watcher.record.open
+    life.wait(30)
+    life._set("Evicted", "", "Preempted", "")
+    life._set("Evicted", "True", "PodsReadyTimeout", "the pods were not ready in time")
+    watcher.look(life)
+
+    assert watcher.record.open == before
+
+
+def test_an_end_that_is_on_record_is_not_written_twice():
+    life, watcher = Life(), Watcher()
+    life.finish()
+    watcher.look(life)
+    spans = len(watcher.spans)
+    life.wait(30)
+    watcher.gone(life)
+
+    assert len(watcher.spans) == spans
+    assert watcher.record.open is None
+
+
+def test_another_queue_in_the_second_of_its_creation_leaves_no_span():
+    life = Life()
+    moment = Moment(life.now, life.now)
+    first = advance(None, read_sight(life.look()), moment, queue="old")
+    moved = advance(first.after, read_sight(life.look()), moment, queue="new")
+
+    assert first.spans == moved.spans == ()
+    assert moved.after.open.queue == "new"
+
+
+def test_a_run_between_two_looks_at_a_reservation_is_placed_between_them():
+    life, watcher = Life(), Watcher()
+    life.reserve()
+    watcher.look(life)
+    for seconds_, action in ((10, "admit"), (100, "evict"), (0, "release"), (50, "reserve")):
+        life.wait(seconds_)
+        getattr(life, action)()
+    watcher.look(life, live=False)
+
+    [admitted] = [span for span in watcher.spans if span.open.phase is Phase.ADMITTED]
+    assert admitted.open.start.quality is Quality.BOUNDED
+    assert seconds(watcher, "admitted") == 100 * 8
+    assert watcher.record.attempt == 2

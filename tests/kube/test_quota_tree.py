@@ -93,6 +93,17 @@ def test_departments_in_a_circle_give_nothing():
     assert not tree.in_circle("nobody")
 
 
+def test_who_keeps_more_at_home_is_not_asked_of_a_broken_tree():
+    line_of = ("a100", GPU)
+    tree = QuotaTree([queue("nlp", 16, "co", lending=4), queue("cv", 16, "co")])
+    circle = QuotaTree([queue("nlp", 16, "a", lending=4)], [department("a", 0, "a")])
+
+    assert tree.lends_less("cv", line_of)
+    assert not tree.lends_less("nlp", line_of)
+    assert not circle.lends_less("nlp", line_of)
+    assert not tree.lends_less("nobody", line_of)
+
+
 def test_departments_deeper_than_anybody_builds_are_not_followed():
     deep = [department(f"d{n}", 1, f"d{n + 1}") for n in range(MAX_DEPTH + 5)]
     tree = QuotaTree([queue("a", 8, "d0")], deep)
