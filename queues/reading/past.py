@@ -116,20 +116,26 @@ def _figures(history: JobHistory) -> list[tuple[str, str, str]]:
 def _moments(lines: Iterable[Line], viewer: Viewer) -> list[Moment]:
     """Put each change into words, the newest first."""
     rows = sorted(lines, key=lambda line: (line.at, change_texts.rank(line.type, line.status)))
-    return [
-        Moment(
-            when=line.at,
-            text=change_texts.change(line.type, line.status, line.reason),
-            state=change_texts.look(line.type, line.status),
-            note=_note(line, viewer),
+    found: list[Moment] = []
+    told: set[tuple[datetime, str]] = set()
+    for line in rows:
+        # Kueue writes one message into several conditions of one moment: once is enough to read.
+        again = (line.at, line.message) in told
+        told.add((line.at, line.message))
+        found.append(
+            Moment(
+                when=line.at,
+                text=change_texts.change(line.type, line.status, line.reason),
+                state=change_texts.look(line.type, line.status),
+                note=_note(line, viewer, again=again),
+            )
         )
-        for line in reversed(rows)
-    ]
+    return found[::-1]
 
 
-def _note(line: Line, viewer: Viewer) -> str:
+def _note(line: Line, viewer: Viewer, *, again: bool) -> str:
     """Give the cluster's own words, and whether the time is only when it was seen."""
-    old = line.message.startswith(change_texts.BEFORE)
+    old = again or line.message.startswith(change_texts.BEFORE)
     words = "" if old else sentences.cleaned(line.message, viewer)
     return words if line.exact else " · ".join(filter(None, [words, _("time as seen")]))
 

@@ -26,16 +26,28 @@ SHORT: Final = frozenset({"quota_short"})
 TOO_LARGE: Final = frozenset({"max_capacity", "max_borrowing", "max_cohort"})
 #: In these states there is nothing left to help.
 SETTLED: Final = frozenset({"running", "finished", "gone", "stopping"})
+#: A job that names no entry, or one that is not there.
+UNROUTED: Final = frozenset({"no_queue_label", "entry_missing"})
 #: Nobody has to do anything: what ends a reason by itself.
 BY_ITSELF: Final[Mapping[str, str | Promise]] = {
+    "own_queue": _lazy("Wait: it starts by itself when enough jobs of its queue have ended."),
+    "cohort": _lazy(
+        "Wait: it starts by itself when enough jobs of the department have ended, or give back "
+        "what they have borrowed."
+    ),
+    "nodes": _lazy("Wait: it goes on by itself when machines have room for it."),
+    "controller": _lazy("Wait for the decision: it goes on by itself after that."),
+    "kueue": _lazy("Nothing to do: the cluster goes on by itself."),
+}
+#: The same, as the last of several ways.
+OR_BY_ITSELF: Final[Mapping[str, str | Promise]] = {
+    **BY_ITSELF,
     "own_queue": _lazy("Or wait: it starts by itself when enough jobs of its queue have ended."),
     "cohort": _lazy(
         "Or wait: it starts by itself when enough jobs of the department have ended, or give back "
         "what they have borrowed."
     ),
     "nodes": _lazy("Or wait: it goes on by itself when machines have room for it."),
-    "controller": _lazy("Wait for the decision: it goes on by itself after that."),
-    "kueue": _lazy("Nothing to do: the cluster goes on by itself."),
 }
 ADMIN: Final = _lazy("Ask those who run the cluster: only they can change this.")
 
@@ -44,7 +56,7 @@ def steps(facts: Facts, reasons: tuple[ReasonShown, ...], *, may_ask: bool) -> l
     """Give what would help, the nearest first."""
     if facts.job.state in SETTLED:
         return []
-    found = [*_said(reasons[0])]
+    found = [*_said(reasons[0]), *_entries(facts, reasons[0])]
     short = _short(reasons)
     line = facts.line(short.flavor, short.resource) if short else None
     if short is not None:
@@ -58,6 +70,25 @@ def _said(reason: ReasonShown) -> Iterator[NextStep]:
     """Give what always helps against the deciding reason, where no numbers say it better."""
     if reason.help and reason.code not in SHORT | TOO_LARGE:
         yield NextStep(reason.code, reason.help)
+
+
+def _entries(facts: Facts, reason: ReasonShown) -> Iterator[NextStep]:
+    """Name the entries that its own namespace has, for a job that names none of them."""
+    names = sorted(
+        each.name
+        for now in facts.beside
+        for each in now.entries
+        if each.namespace == facts.job.namespace
+    )
+    if reason.code not in UNROUTED or not names:
+        return
+    text = ngettext(
+        "Its namespace has the entry %(names)s.",
+        "Its namespace has the entries %(names)s.",
+        len(names),
+    )
+    label = f"kueue.x-k8s.io/queue-name: {names[0]}"
+    yield NextStep("entries", text % {"names": ", ".join(names)}, copy=label)
 
 
 def _also(reasons: tuple[ReasonShown, ...]) -> Iterator[NextStep]:
@@ -78,7 +109,8 @@ def _by_itself(reasons: tuple[ReasonShown, ...], found: list[NextStep]) -> Itera
         if not found and first.freed_by == "admin":
             yield NextStep("ask_admin", str(ADMIN))
         return
-    text = ADMIN if first.freed_by == "admin" else BY_ITSELF.get(first.freed_by)
+    ways = OR_BY_ITSELF if found else BY_ITSELF
+    text = ADMIN if first.freed_by == "admin" else ways.get(first.freed_by)
     if text:
         yield NextStep("ask_admin" if first.freed_by == "admin" else "wait", str(text))
 

@@ -74,10 +74,10 @@ def facts(
     query. ``words`` are those of its texts that may be names of others.
     """
     here = queues.filter(cluster_id=job.cluster_id)
-    tenant = here.filter(name=job.queue).values("tenant")
-    rows = (
-        list(with_trees(described(here.filter(tenant__in=tenant)), TREE_LIMIT)) if job.queue else []
-    )
+    # A job that reaches no queue belongs to the tenant of its namespace.
+    own = {"name": job.queue} if job.queue else {"entries__namespace": job.namespace}
+    tenant = here.filter(**own).values("tenant")
+    rows = list(with_trees(described(here.filter(tenant__in=tenant)), TREE_LIMIT))
     trees = trees_of(rows)
     found = joined(rows, trees)
     now = next((each for each in found if each.queue.name == job.queue), None)

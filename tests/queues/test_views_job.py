@@ -270,6 +270,17 @@ def test_an_entry_that_is_full_is_not_offered(full, bob):
     assert "Send it to the entry" not in pages.words(bob.get(URL))
 
 
+@pytest.mark.parametrize("code", ["no_queue_label", "entry_missing"])
+def test_a_job_without_an_entry_is_told_which_there_are(full, bob, code):
+    other_queue(full)
+    now(queue="", stage="routing", code=code,
+        reasons=[reason(code, "routing", never=True, freed_by="owner")])  # fmt: skip
+    said = pages.words(bob.get(URL))
+
+    assert "Its namespace has the entries dev, main." in said
+    assert "kueue.x-k8s.io/queue-name: dev" in said
+
+
 def test_lender_gets_a_text_with_numbers_and_without_names(full, bob):
     held(8)
     cv = ObservedObject.objects.get(kind="ClusterQueue", name="cv-train")
@@ -306,8 +317,10 @@ def test_idle_quota_that_is_not_lent_can_be_asked_for(full, bob):
 )
 def test_there_is_always_a_next_step(bob, freed_by, told):
     now(reasons=[reason("check_pending", "check", freed_by=freed_by)])
+    said = pages.words(bob.get(URL))
 
-    assert told in pages.words(bob.get(URL))
+    assert told in said
+    assert "Or wait" not in said  # there is no other way to choose from
 
 
 # --- rights, addresses, polling ------------------------------------------------------------------------

@@ -59,6 +59,12 @@ def test_tells_every_change_in_words_the_newest_first(bob):
     assert "Had to give its place back" in said
 
 
+def test_words_that_stand_in_several_conditions_are_read_once(bob):
+    said = pages.words(bob.get(URL))
+
+    assert said.count("Preempted to accommodate") == 1
+
+
 @pytest.mark.parametrize("who", ["bob", "alice"])
 def test_names_nothing_of_those_who_took_the_place(town, client, who):
     client.force_login(getattr(town.lab, who))
