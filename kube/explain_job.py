@@ -12,7 +12,7 @@ from kube.lenient import Object, mapping, text
 from kube.manager_facts import Manager
 from kube.queue_facts import takes
 from kube.reason_codes import reason
-from kube.reasons import Explanation, Reason, State
+from kube.reasons import Explanation, Reason, State, listed
 
 _INT32: Final = 2**31
 _NAME_LABEL: Final = "kubernetes.io/metadata.name"
@@ -101,7 +101,7 @@ def _nested(facts: _Facts) -> Reason | None:
 def _no_label(facts: _Facts) -> Reason | None:
     if facts.job.label(QUEUE_LABEL) or facts.job.prebuilt or facts.manager.without_queue_name:
         return None
-    named = ", ".join((facts.entries or ())[:3])
+    named = listed(facts.entries or ())
     return reason("no_queue_label", params={"entries": named} if named else {})
 
 
@@ -161,7 +161,7 @@ def _entry(facts: _Facts) -> Reason | None:
     name, entries = facts.job.label(QUEUE_LABEL), facts.entries
     if not name or entries is None or name in entries:
         return None
-    params = {"entry": name, "entries": ", ".join(entries[:3])}
+    params = {"entry": name, "entries": listed(entries)}
     return reason("entry_missing", params={key: value for key, value in params.items() if value})
 
 

@@ -8,7 +8,7 @@ from typing import Final
 from kube.explain_facts import Facts
 from kube.queue_facts import QueueFacts, takes
 from kube.reason_codes import reason
-from kube.reasons import Explanation, Reason
+from kube.reasons import Explanation, Reason, listed
 from kube.workload_facts import Condition
 
 
@@ -40,13 +40,9 @@ def _astray(facts: Facts) -> Explanation | None:
     name, entries = facts.workload.queue_name, facts.entries
     if entries is None or not name or name in entries:
         return None
-    params = {"entry": name, "entries": ", ".join(entries[:ENTRIES_NAMED])}
+    params = {"entry": name, "entries": listed(entries)}
     found = reason("entry_missing", params={key: value for key, value in params.items() if value})
     return _routing(facts, facts.condition("QuotaReserved"), found)
-
-
-#: So many LocalQueues are named to somebody who may have meant one of them.
-ENTRIES_NAMED: Final = 3
 
 
 def queue_rule(facts: Facts) -> Explanation | None:

@@ -6,7 +6,7 @@ knows the viewer and the language.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
@@ -209,3 +209,13 @@ class Explanation:
             "state": str(self.state), "preempted": self.preempted, "preempting": self.preempting,
             "reasons": [reason.as_json() for reason in self.reasons],
         }  # fmt: skip
+
+
+#: So many names are told to somebody who may have meant one of them.
+NAMED: Final = 6
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names for a sentence; that there are more than it tells is marked."""
+    more = ", …" if len(names) > NAMED else ""
+    return ", ".join(names[:NAMED]) + more

@@ -18,12 +18,12 @@ Text = str | Promise
 #: (condition, status) -> what it means for the job.
 CONDITIONS: Final[Mapping[tuple[str, str], Text]] = {
     ("QuotaReserved", "True"): _lazy("Got its quota"),
-    ("QuotaReserved", "False"): _lazy("Has no quota"),
+    ("QuotaReserved", "False"): _lazy("Has no quota yet"),
     ("Admitted", "True"): _lazy("Was admitted"),
     ("Admitted", "False"): _lazy("Is not admitted"),
     ("Evicted", "True"): _lazy("Had to give its place back"),
     ("Evicted", "False"): _lazy("Is not being stopped any more"),
-    ("Preempted", "True"): _lazy("Lost its place to another job"),
+    ("Preempted", "True"): _lazy("Was stopped for another job"),
     ("Preempted", "False"): _lazy("The loss of its place is over"),
     ("Requeued", "True"): _lazy("Is in the queue again"),
     ("Requeued", "False"): _lazy("Has to wait before it may queue again"),

@@ -22,7 +22,7 @@ from queues.selectors.losses import Recent, Starving, Thrash
 
 Text = str | Promise
 
-#: Why a place was lost, as the end of "Lost its place: ...".
+#: Why a place was lost, as the end of "Was stopped: ...".
 CAUSES: Final[Mapping[str, Text]] = {
     Cause.PREEMPTED_IN_QUEUE: _lazy("a more urgent job of the same queue needed it"),
     Cause.PREEMPTED_RECLAIM: _lazy("a queue of the department took back what it had lent"),
@@ -81,7 +81,7 @@ def phase(stretch: Stretch) -> str:
 def taker(name: str, *, of_other: bool) -> str:
     """Return who took a place; empty if nobody did."""
     if name:
-        return name
+        return _("the job %(name)s") % {"name": name}
     return _("a job of another team") if of_other else ""
 
 
@@ -89,9 +89,9 @@ def loss(found: Loss) -> str:
     """Return one lost place as a sentence: why, to whom, and what it cost."""
     values = {"cause": cause(found.cause), "by": taker(found.by, of_other=found.by_other)}
     sentence = (
-        _("Lost its place to %(by)s: %(cause)s.")
+        _("Was stopped for %(by)s: %(cause)s.")
         if found.cause in PREEMPTIONS and values["by"]
-        else _("Lost its place: %(cause)s.")
+        else _("Was stopped: %(cause)s.")
     ) % values
     cost = lost(found)
     return f"{sentence} {cost}" if cost else sentence

@@ -208,7 +208,7 @@ def reason(job: Workload, viewer: Viewer = Viewer()) -> SafeString:
     """Say why a job is where it is, the numbers in bold."""
     params = deciding(job)
     values = _values(job, params, viewer)
-    said = _say(_texts_of(job.code, params), values)
+    said = _say(_texts_of(job.code, params, values), values)
     if job.preempted and job.code != "preempted" and job.state == "waiting":
         lost = values | _values(job, behind(job, "preempted"), viewer)
         said = format_html("{} {}", said, _say(TEXTS["preempted"], lost))
@@ -221,11 +221,16 @@ def reason(job: Workload, viewer: Viewer = Viewer()) -> SafeString:
     return said
 
 
-def _texts_of(code: str, params: Mapping[str, str]) -> Texts:
+def _texts_of(code: str, params: Mapping[str, str], values: Mapping[str, Any]) -> Texts:
     """Choose the words for a code: of quota they say what bounds it."""
-    kind = params.get("bound", "")
     if "/" not in params.get("resource", "/"):
         kind = "other"
+    elif values.get("nominal") == "0":
+        kind = "none"
+    elif "1" in (params.get("parts"), params.get("ahead")):
+        kind = "one"
+    else:
+        kind = params.get("bound", "")
     return VARIANTS.get(f"{code}:{kind}") or TEXTS.get(code) or TEXTS["unknown"]
 
 
@@ -239,6 +244,10 @@ def _say(texts: Texts, values: Mapping[str, Any]) -> SafeString:
     return format_html("{}", str(texts[-1]))
 
 
+EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+_LIMITED: Final = re.compile(
+    r"\[(?P<names>[^\]]*)\]: .*must not be (?P<side>above|below) the limitRange"
+)
 #: Values that are part of the sentence and not numbers or names.
 PLAIN: Final = ("preempted_because", "why", "raw")
 
@@ -282,10 +291,30 @@ def _values(job: Workload, given: Mapping[str, str], viewer: Viewer) -> dict[str
     for name in ("requeue_at", "eta", "deadline"):
         values[name] = _time(params.get(name, ""))
     values["holds"] = holds(job)
+    values["taint"] = taint(values.get("taint", ""))
+    values["limited"] = _limited(params.get("text", "")) if job.code == "limit_range" else ""
     quota = viewer.quotas.get((job.cluster_id, job.queue, flavor, resource))
     if quota is not None:
         values["held"], values["nominal"] = (plain(number) for number in quota)
     return values
+
+
+def taint(text: str) -> str:
+    """Write a taint as people do: Kueue prints its fields, and then when it was set."""
+    parts = [part for part in text.split() if part != "<nil>"]
+    if len(parts) < 2 or parts[-1] not in EFFECTS:
+        return text
+    return "=".join(parts[:-1]) + f":{parts[-1]}"
+
+
+def _limited(text: str) -> str:
+    """Say of what a pod asks for too much or too little, by the words of a LimitRange."""
+    found = _LIMITED.search(text)
+    if found is None:
+        return ""
+    named = ", ".join(visible(name) for name in re.findall(r'"([^"]+)"', found["names"]))
+    said = _("more %(resources)s") if found["side"] == "above" else _("less %(resources)s")
+    return said % {"resources": named}
 
 
 def size(job: Workload, flavor: str = "") -> str:

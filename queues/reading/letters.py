@@ -71,7 +71,7 @@ def _body(facts: Facts, short: ReasonShown, room: Room, kept: int) -> str:
     )
     lines = [
         _("Our job %(job)s waits for %(size)s of %(flavor)s in the queue %(queue)s (%(cluster)s)."),
-        _("The queue holds %(held)s of its %(nominal)s; %(missing)s more are needed."),
+        _("The queue holds %(held)s of its %(nominal)s; %(missing)s more must become free."),
         back if room.lent else lend,
     ]  # fmt: skip
     return "\n\n".join(text % names for text in lines)

@@ -106,7 +106,7 @@ def _figures(history: JobHistory) -> list[tuple[str, str, str]]:
         ("held", _("GPU-hours held"), history_texts.gpu_hours(history.held_seconds)),
     ]
     if history.requeues:
-        rows.append(("requeues", _("Started again"), number(history.requeues)))
+        rows.append(("requeues", _("Times stopped"), number(history.requeues)))
     if history.losses:
         key = "alarm" if history.lost_seconds else "lost"
         rows.append((key, _("GPU-hours lost"), history_texts.gpu_hours(history.lost_seconds)))

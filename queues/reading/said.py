@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as _lazy
+from django.utils.translation import ngettext
 
 from portal.web.wording import plain, quantity
 from queues import position_texts, sentences
@@ -50,7 +51,7 @@ def figures(why: Why) -> list[tuple[str, str, str]]:
         ("free", _("At most") if large else _("Free"), first.free),
         ("alarm", _("Too many") if large else _("Missing"), first.missing),
     ]
-    return [(key, label, _amount(value, first.resource)) for key, label, value in rows]
+    return [(key, label, _amount(value, first)) for key, label, value in rows]
 
 
 def rung_note(why: Why, rung: Rung) -> str:
@@ -74,7 +75,7 @@ def evidence(reason: ReasonShown) -> list[str]:
         found.append(_("pod set %(name)s") % {"name": reason.pod_set})
     if reason.missing is not None:
         names = ("asked", "free", "missing")
-        values = {name: _amount(getattr(reason, name), reason.resource) for name in names}
+        values = {name: _amount(getattr(reason, name), reason) for name in names}
         found.append(_("%(asked)s asked, %(free)s free, %(missing)s missing") % values)
     if reason.freed_by in ENDED_BY:
         found.append(str(ENDED_BY[reason.freed_by]))
@@ -85,13 +86,20 @@ def evidence(reason: ReasonShown) -> list[str]:
     return found
 
 
-def _amount(value: int | None, resource: str) -> str:
-    return quantity(value, resource) if resource else plain(value)
+def _amount(value: int | None, reason: ReasonShown) -> str:
+    if reason.unit == "pods" and value is not None:
+        return ngettext("%(n)s pod", "%(n)s pods", value) % {"n": plain(value)}
+    return quantity(value, reason.resource) if reason.resource else plain(value)
+
+
+def in_line(why: Why) -> bool:
+    """Say whether a place in the queue tells anything: not of a job that cannot start as it is."""
+    return not hopeless(why) and why.job.stage not in ("routing", "request")
 
 
 def told(why: Why) -> dict[str, str]:
     """Say what the place in the queue means."""
-    line = why.facts.place
+    line = why.facts.place if in_line(why) else None
     if line is None:
         return {}
     return {

@@ -26,6 +26,8 @@ SHORT: Final = frozenset({"quota_short"})
 TOO_LARGE: Final = frozenset({"max_capacity", "max_borrowing", "max_cohort"})
 #: In these states there is nothing left to help.
 SETTLED: Final = frozenset({"running", "finished", "gone", "stopping"})
+#: Nobody decides anything here: only time has to pass.
+TRIED_AGAIN: Final = frozenset({"check_retry", "provisioning_failed"})
 #: A job that names no entry, or one that is not there.
 UNROUTED: Final = frozenset({"no_queue_label", "entry_missing"})
 #: Nobody has to do anything: what ends a reason by itself.
@@ -63,7 +65,7 @@ def steps(facts: Facts, reasons: tuple[ReasonShown, ...], *, may_ask: bool) -> l
         found += [*_other_flavor(facts, reasons), *_other_queue(facts)]
         found += [*_smaller(facts, short, line)]
         found += [*_more_quota(facts, short, line, may_ask=may_ask), *letter(facts, short, line)]
-    return [*found, *_also(reasons), *_by_itself(reasons, found)]
+    return [*found, *_also(reasons), *_by_itself(facts, reasons, found)]
 
 
 def _said(reason: ReasonShown) -> Iterator[NextStep]:
@@ -102,12 +104,20 @@ def _also(reasons: tuple[ReasonShown, ...]) -> Iterator[NextStep]:
         yield NextStep(code, _("To use %(flavor)s: %(help)s") % {"flavor": flavor, "help": text})
 
 
-def _by_itself(reasons: tuple[ReasonShown, ...], found: list[NextStep]) -> Iterator[NextStep]:
+def _by_itself(
+    facts: Facts, reasons: tuple[ReasonShown, ...], found: list[NextStep]
+) -> Iterator[NextStep]:
     """Say what happens if nobody does anything, by the deciding reason."""
     first = reasons[0]
     if first.never:
         if not found and first.freed_by == "admin":
             yield NextStep("ask_admin", str(ADMIN))
+        return
+    if facts.job.preempting:
+        yield NextStep("wait", _("Nothing to do: room is being made for it."))
+        return
+    if first.code in TRIED_AGAIN:
+        yield NextStep("wait", _("Nothing to do: it is tried again by itself."))
         return
     ways = OR_BY_ITSELF if found else BY_ITSELF
     text = ADMIN if first.freed_by == "admin" else ways.get(first.freed_by)

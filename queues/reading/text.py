@@ -15,7 +15,7 @@ from portal.web.wording import exact, gpus, plain, spell
 from queues import position_texts
 from queues.reading.next_step import NextStep
 from queues.reading.reasons import ReasonShown
-from queues.reading.said import evidence, figures, hopeless, notes, rung_note, told
+from queues.reading.said import evidence, figures, hopeless, in_line, notes, rung_note, told
 from queues.reading.why import DONE, NOW, Rung, Why
 from queues.selectors.tenants import LineNow
 
@@ -45,7 +45,7 @@ def _head(why: Why) -> list[str]:
     facts = [str(look(why.shown.state).word), gpus(job.devices)]
     if job.since is not None:
         facts[0] += f" ({spell((timezone.now() - job.since).total_seconds())})"
-    if job.position is not None and job.state == "waiting":
+    if job.position is not None and job.state == "waiting" and in_line(why):
         facts.append(_("place %(n)s") % {"n": job.position})
     if why.facts.queue is not None:
         facts.append(_("queue %(name)s") % {"name": why.facts.queue.name})
@@ -92,7 +92,7 @@ def _reason(reason: ReasonShown) -> list[str]:
 
 def _place(why: Why) -> list[str]:
     """Say what is ahead, and what the place means."""
-    line, said = why.facts.place, told(why)
+    line, said = why.facts.place if in_line(why) else None, told(why)
     if line is None:
         return []
     groups = [

@@ -35,21 +35,21 @@ TEXTS: Final[Mapping[str, Texts]] = {
     **RUNNING, **ENDED, **STOPPED, **ROUTING, **REQUEST, **QUOTA, **CHECK, **TOPOLOGY, **ORDER,
 }  # fmt: skip
 
-# Why a job lost its place, in the middle of a sentence.
+# Why a job was stopped for another, in the middle of a sentence.
 BECAUSE: Final[Mapping[str, str | Promise]] = {
-    "priority": _("to a job of higher priority in its queue"),
+    "priority": _("for a job of higher priority in its queue"),
     "reclaimed": _("because another queue took back what it had lent"),
     "fair_sharing": _("because its queue held more than its fair share"),
     "reclaimed_while_borrowing": _("because it was on borrowed quota that another queue needs"),
-    "unknown": _("to another job"),
+    "unknown": _("for another job"),
     # The cluster's own words for the same.
-    "prioritization in the ClusterQueue": _("to a job of higher priority in its queue"),
+    "prioritization in the ClusterQueue": _("for a job of higher priority in its queue"),
     "reclamation within the cohort": _("because another queue took back what it had lent"),
     "reclamation within the cohort while borrowing": _(
         "because it was on borrowed quota that another queue needs"
     ),
     "Fair Sharing within the cohort": _("because its queue held more than its fair share"),
-    "UNKNOWN": _("to another job"),
+    "UNKNOWN": _("for another job"),
 }
 
 # What a waiting job waits for, by the stage at which it stands.

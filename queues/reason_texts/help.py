@@ -22,7 +22,9 @@ HELP: Final[Mapping[str, str | Promise]] = {
     "namespace_mismatch": _("Use an entry of this namespace's own tenant."),
     "resource_not_covered": _("Remove what the queue does not offer from the job."),
     "selector_mismatch": _("Change the node selector of the job."),
-    "untolerated_taint": _("Add a toleration, or use another entry."),
+    "untolerated_taint": _(
+        "Use another entry, or add a toleration if those machines are meant for you."
+    ),
     "no_matching_flavor": _("Change its node selector or tolerations, or use another entry."),
     "max_capacity": _("Ask for fewer devices, or let the lead request more quota."),
     "max_borrowing": _("Ask for fewer devices, or let the lead request more quota."),
@@ -51,6 +53,8 @@ HELP: Final[Mapping[str, str | Promise]] = {
     "container_config": _("Make the secret or the settings that the containers need."),
     "image": _("Check the name of the image and whether it may be pulled."),
     "pods_match_no_node": _("Change the node selector of the pods."),
-    "pods_untolerated_taint": _("Add a toleration to the pods."),
+    "pods_untolerated_taint": _(
+        "Add a toleration to the pods, if those machines are meant for you."
+    ),
     "pods_wait_for_volume": _("Check the volume that the pods ask for."),
 }

@@ -12,15 +12,18 @@ Texts = tuple[str | Promise, ...]
 
 CHECK: Final[Mapping[str, Texts]] = {
     "check_pending": (
+        _("Has its quota and waits for the admission check {check}: “{message}”"),
         _("Has its quota and waits for the admission check {check}."),
         _("Has its quota and waits for an admission check."),
     ),
     "check_retry": (
+        _("The admission check {check} asks for another try at {requeue_at}: “{message}”"),
         _("The admission check {check} asks for another try at {requeue_at}."),
         _("The admission check {check} asks for another try."),
         _("An admission check asks for another try."),
     ),
     "check_rejected": (
+        _("The admission check {check} refused it: “{message}”"),
         _("The admission check {check} refused it."),
         _("An admission check refused it."),
     ),

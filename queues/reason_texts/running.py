@@ -115,8 +115,8 @@ ENDED: Final[Mapping[str, Texts]] = {
 
 STOPPED: Final[Mapping[str, Texts]] = {
     "evicted": (_("Is being stopped by the cluster."),),
-    "queue_drained": (_("Stopped, because its queue was emptied."),),
-    "entry_drained": (_("Stopped, because its entry was emptied."),),
+    "queue_drained": (_("Stopped, because its queue was closed and emptied."),),
+    "entry_drained": (_("Stopped, because its entry was closed and emptied."),),
     "pods_ready_timeout": (
         _("Its pods were not ready in time. It may try again at {requeue_at}."),
         _("Its pods were not ready in time, so it gave its place back."),
@@ -127,8 +127,8 @@ STOPPED: Final[Mapping[str, Texts]] = {
     ),
     "flavor_migration": (_("Moves to another kind of machine."),),
     "preempted": (
-        _("Lost its place {preempted_because}."),
-        _("Lost its place {why}."),
-        _("Lost its place to another job."),
+        _("Was stopped {preempted_because}."),
+        _("Was stopped {why}."),
+        _("Was stopped for another job."),
     ),
 }

@@ -124,6 +124,7 @@ REQUEST: Final[Mapping[str, Texts]] = {
         _("Asks for more than its own limit allows."),
     ),
     "limit_range": (
+        _("Asks for {limited} than a pod in this namespace may ({field})."),
         _("Asks for more or less than a job in this namespace may ({field})."),
         _("Asks for more or less than a job in this namespace may."),
     ),
@@ -140,8 +141,10 @@ REQUEST: Final[Mapping[str, Texts]] = {
 
 QUOTA: Final[Mapping[str, Texts]] = {
     "quota_short": (
-        _("Needs {asked}: {held} of {nominal} in its queue are held, {missing} more are needed."),
-        _("Needs {asked}: {missing} more are needed."),
+        _(
+            "Needs {asked}: {held} of {nominal} in its queue are held, {missing} more must become free."
+        ),
+        _("Needs {asked}: {missing} more must become free."),
         _("Waits for quota."),
     ),
     "max_capacity": (
@@ -196,28 +199,40 @@ ORDER: Final[Mapping[str, Texts]] = {
 #: For a code and what bounds it (``other``: a resource that is no device), tried first.
 VARIANTS: Final[Mapping[str, Texts]] = {
     "quota_short:other": (
-        _("{missing} more of the {resource} of the flavor {flavor} are needed."),
+        _("{missing} more of the {resource} of the flavor {flavor} must become free."),
         _("Waits for quota."),
     ),
     "quota_short:cohort": (
         _(
             "Needs {asked}: {held} of {nominal} in its queue are held, and nothing is left to "
-            "borrow; {missing} more are needed."
+            "borrow; {missing} more must become free."
         ),
-        _("Needs {asked}: nothing is left to borrow, and {missing} more are needed."),
+        _("Needs {asked}: nothing is left to borrow, and {missing} more must become free."),
         *QUOTA["quota_short"],
     ),
     "quota_short:borrowing_limit": (
         _(
             "Needs {asked}: {held} of {nominal} in its queue are held, and it may borrow no more; "
-            "{missing} more are needed."
+            "{missing} more must become free."
         ),
-        _("Needs {asked}: its queue may borrow no more, and {missing} more are needed."),
+        _("Needs {asked}: its queue may borrow no more, and {missing} more must become free."),
         *QUOTA["quota_short"],
     ),
     "quota_short:cohort_limit": (
-        _("Needs {asked}: its department may borrow no more, and {missing} more are needed."),
+        _("Needs {asked}: its department may borrow no more, and {missing} more must become free."),
         *QUOTA["quota_short"],
+    ),
+    "quota_short:none": (
+        _(
+            "Needs {asked}: its queue has no quota of its own, and nothing is left to borrow; "
+            "{missing} more must become free."
+        ),
+        *QUOTA["quota_short"],
+    ),
+    "behind_head:one": (_("One job is before it, and its queue takes them strictly in order."),),
+    "topology_too_small:one": (
+        _("None of {nodes} machines has room for its pod ({excluded})."),
+        _("No machine has room for its pod."),
     ),
     "max_capacity:other": (
         _(

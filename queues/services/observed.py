@@ -13,11 +13,11 @@ import orjson
 from kube.asked import devices_asked, is_device
 from kube.catalog import CPU, MEMORY
 from kube.explain import Explanation, Related, explain
-from kube.explain_routing import ENTRIES_NAMED
 from kube.lenient import amount
 from kube.queue_facts import EntryFacts, QueueFacts, read_entry, read_queue
 from kube.queue_order import stand
 from kube.queue_settings import QueueSettings
+from kube.reasons import listed
 from kube.workload_facts import WorkloadFacts
 
 Object = dict[str, Any]
@@ -149,8 +149,8 @@ def _job(workload: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _meant(code: str, entries: Iterable[str]) -> dict[str, str]:
-    names = sorted(entries)[:ENTRIES_NAMED] if code == "entry_missing" else []
-    return {"entries": ", ".join(names)} if names else {}
+    names = listed(sorted(entries)) if code == "entry_missing" else ""
+    return {"entries": names} if names else {}
 
 
 def reasons_of(reading: Explanation) -> list[dict[str, Any]]:

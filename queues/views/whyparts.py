@@ -10,7 +10,7 @@ from queues.models import Lifetime, Workload
 from queues.reading import Why
 from queues.reading.next_step import NextStep
 from queues.reading.reasons import ReasonShown
-from queues.reading.said import evidence, figures, hopeless, notes, rung_note, told
+from queues.reading.said import evidence, figures, hopeless, in_line, notes, rung_note, told
 from queues.reading.why import Rung
 from queues.views import meters
 
@@ -41,7 +41,7 @@ def parts(why: Why) -> dict[str, Any]:
         "why": why, "job": job, "queue": why.facts.queue, "ages": why.facts.ages,
         "figures": figures(why), "steps": _steps(why), "never": hopeless(why),
         "notes": notes(why), "rungs": rungs, "passed": all(_is_passed(each) for each in rungs),
-        "place": why.facts.place, "told": told(why), "holds": sentences.holds(job),
+        "place": why.facts.place if in_line(why) else None, "in_line": in_line(why), "told": told(why), "holds": sentences.holds(job),
         "meters": [meter for each, meter in lines if each.is_device],
         "other_meters": [meter for each, meter in lines if not each.is_device],
         "topics": _topics(why), "words": list(dict.fromkeys(each.raw for each in why.reasons if each.raw)),

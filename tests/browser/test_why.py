@@ -81,7 +81,7 @@ def test_a_lead_goes_from_the_job_to_the_request_that_would_help(chrome, live_se
     page.goto("/jobs/")
     page.get_by_role("link", name="train-1").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("train-1")
-    expect(page.locator("#now")).to_contain_text("5 more are needed")
+    expect(page.locator("#now")).to_contain_text("5 more must become free")
 
     page.get_by_role("link", name="Ask for it").click()
     expect(page.locator('[name="nlp-train/a100/nominal"]')).to_have_value("21")

@@ -5,6 +5,7 @@ import pytest
 from kube.explain_job import explain_job
 from kube.job_facts import JobFacts, framework
 from kube.manager_facts import Manager
+from kube.reasons import listed
 from tests.kube.waiting import event
 
 ON = Manager(frameworks=frozenset({"batch/job", "pod"}), without_queue_name=False)
@@ -194,3 +195,9 @@ def test_without_a_configuration_nothing_is_known():
     found = Manager.read(version="0.17.0")
     assert (found.frameworks, found.namespaces, found.block_admission) == (None, None, None)
     assert Manager.read(configuration="kind: x").frameworks == {"batch/job"}
+
+
+def test_some_entries_are_named_and_that_there_are_more_is_marked():
+    assert listed(["a", "b"]) == "a, b"
+    assert listed([f"e{n}" for n in range(7)]) == "e0, e1, e2, e3, e4, e5, …"
+    assert listed([]) == ""

@@ -126,7 +126,7 @@ def test_another_team_that_took_the_place_has_no_name(town, lab):
     displaced(town)
     found = told(town, "mine", lab.nlp)
     assert texts.loss(found.losses[0]) == (
-        "Lost its place to a job of another team: a more urgent job of the same queue needed it. "
+        "Was stopped for a job of another team: a more urgent job of the same queue needed it. "
         "16 GPU-hours of work are gone: no checkpoint is known."
     )
     assert SECRET not in everything(found)
@@ -135,7 +135,7 @@ def test_another_team_that_took_the_place_has_no_name(town, lab):
 def test_an_own_job_that_took_the_place_is_named(town, lab):
     displaced(town, taker="nlp")
     found = told(town, "mine", lab.nlp)
-    assert f"to {SECRET}-boss:" in texts.loss(found.losses[0])
+    assert f"for the job {SECRET}-boss:" in texts.loss(found.losses[0])
     assert texts.link(found.chain[0]).startswith(f"{SECRET}-boss took the place of mine")
 
 

@@ -58,25 +58,25 @@ def test_no_words_without_a_code():
 def test_variants_are_of_known_codes_and_bounds(key):
     code, _, kind = key.partition(":")
     assert code in CODES
-    assert kind in {str(bound) for bound in Bound} | {"other"}
+    assert kind in {str(bound) for bound in Bound} | {"other", "none", "one"}
     assert "{" not in str(reason_texts.VARIANTS[key][-1])
 
 
 @pytest.mark.parametrize(
     ("bound", "alone", "known"),
     [
-        ("own_quota", "4 more are needed.", "12 of 16 in its queue are held, 4 more are needed."),
+        ("own_quota", "4 more must become free.", "12 of 16 in its queue are held, 4 more must become free."),
         (
-            "cohort", "nothing is left to borrow, and 4 more are needed.",
-            "12 of 16 in its queue are held, and nothing is left to borrow; 4 more are needed.",
+            "cohort", "nothing is left to borrow, and 4 more must become free.",
+            "12 of 16 in its queue are held, and nothing is left to borrow; 4 more must become free.",
         ),
         (
-            "borrowing_limit", "its queue may borrow no more, and 4 more are needed.",
-            "12 of 16 in its queue are held, and it may borrow no more; 4 more are needed.",
+            "borrowing_limit", "its queue may borrow no more, and 4 more must become free.",
+            "12 of 16 in its queue are held, and it may borrow no more; 4 more must become free.",
         ),
         (
-            "cohort_limit", "its department may borrow no more, and 4 more are needed.",
-            "its department may borrow no more, and 4 more are needed.",
+            "cohort_limit", "its department may borrow no more, and 4 more must become free.",
+            "its department may borrow no more, and 4 more must become free.",
         ),
     ],
 )  # fmt: skip
@@ -103,6 +103,51 @@ def test_the_limit_is_told_from_the_end_of_the_department(code, bound, text):
     assert said(code, bound=bound, capacity="4") == text
 
 
+def test_a_queue_without_quota_of_its_own_is_not_counted():
+    viewer = Viewer(quotas={(1, "q", "a100", "nvidia.com/gpu"): (0, 0)})
+    text = str(sentences.reason(job("quota_short", missing="2", bound="cohort"), viewer))
+
+    assert re.sub("<[^>]*>", "", text) == (
+        f"Needs 8 {X} a100: its queue has no quota of its own, and nothing is left to borrow; "
+        "2 more must become free."
+    )
+
+
+@pytest.mark.parametrize(
+    ("taint", "text"),
+    [
+        ("dedicated vision NoSchedule <nil>", "dedicated=vision:NoSchedule"),
+        ("dedicated NoExecute <nil>", "dedicated:NoExecute"),
+        ("dedicated: vision", "dedicated: vision"),
+        ("<nil>", "<nil>"),
+    ],
+)
+def test_a_taint_is_written_as_people_write_it(taint, text):
+    assert sentences.taint(taint) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('Invalid value: ["cpu"]: requests must not be above the limitRange max', "more cpu"),
+        (
+            'Invalid value: ["cpu", "memory"]: requests must not be below the limitRange min',
+            "less cpu, memory",
+        ),
+        ("something new", "more or less"),
+    ],
+)
+def test_a_limit_range_says_of_what_and_in_which_direction(text, words):
+    assert f"Asks for {words} than" in said("limit_range", field="containers[0]", text=text)
+
+
+def test_one_is_not_told_as_several():
+    assert said("behind_head", ahead="1").startswith("One job is before it")
+    assert said("behind_head", ahead="2").startswith("2 jobs are before it")
+    assert said("topology_too_small", parts="1") == "No machine has room for its pod."
+    assert said("topology_too_small", parts="3").startswith("None of 3 pods")
+
+
 def test_memory_and_cpu_are_told_in_their_units():
     memory = {"resource": "memory", "capacity": "8Gi", "total": "32Gi"}
     assert said("max_capacity", **memory) == (
@@ -110,7 +155,7 @@ def test_memory_and_cpu_are_told_in_their_units():
     )
     cpu = {"resource": "cpu", "missing": "1500m", "over": "2500", "bound": "cohort"}
     assert said("quota_short", **cpu) == (
-        "1.5 CPU more of the CPU of the flavor a100 are needed. The queue holds 2.5 CPU more than "
+        "1.5 CPU more of the CPU of the flavor a100 must become free. The queue holds 2.5 CPU more than "
         "it may by now."
     )
 
@@ -126,7 +171,7 @@ def test_what_has_changed_since_is_said_behind():
 @pytest.mark.parametrize("nonsense", ["lots", "-4", "", "8Gi", "{asked}"])
 def test_an_amount_that_is_no_number_is_not_said(nonsense):
     text = said("quota_short", missing="4", over=nonsense)
-    assert text == f"Needs 8 {X} a100: 4 more are needed."
+    assert text == f"Needs 8 {X} a100: 4 more must become free."
 
 
 def test_who_is_stopped_to_make_room_is_a_number_if_it_is_known():

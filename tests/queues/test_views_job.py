@@ -79,7 +79,7 @@ def held(number, **limits):
 def test_says_the_sentence_the_numbers_and_the_place(bob):
     said = pages.words(bob.get(URL))
 
-    assert f"Needs 8 {X} a100: 24 of 16 in its queue are held, 5 more are needed." in said
+    assert f"Needs 8 {X} a100: 24 of 16 in its queue are held, 5 more must become free." in said
     assert "Waiting for quota" in said
     assert "Asked8 GPUs" in said
     assert "Free3 GPUs" in said
@@ -110,7 +110,7 @@ def test_ladder_has_the_evidence_at_its_stage(bob):
     assert "64 CPU asked, 24 CPU free, 40 CPU missing" in said
     assert "comes and goes between two looks of the scheduler" in said
     assert "Pods not reached" in said
-    assert "To use h100: Add a toleration, or use another entry." in said
+    assert "To use h100: Use another entry, or add a toleration" in said
 
 
 def test_what_can_never_start_says_so_and_what_the_most_is(alice):
@@ -291,7 +291,7 @@ def test_lender_gets_a_text_with_numbers_and_without_names(full, bob):
 
     assert "4 GPUs of your own quota of a100 are lent out. Ask for them back." in said
     assert "Our job nlp/train-1 waits for 8 GPUs of a100 in the queue nlp-train (Lab)." in said
-    assert "The queue holds 8 of its 16; 5 GPUs more are needed." in said
+    assert "The queue holds 8 of its 16; 5 GPUs more must become free." in said
     assert "mailto:?subject=5%20GPUs" in pages.text(answer)
     pages.nothing_of_others(answer)
 

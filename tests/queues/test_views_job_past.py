@@ -44,10 +44,10 @@ def test_tells_phases_losses_and_sums(bob):
     said = pages.words(bob.get(URL))
 
     assert "Waited15 min" in said
-    assert "Lost its place to a job of another team:" in said
+    assert "Was stopped for a job of another team:" in said
     assert "GPU-hours of work are gone: no checkpoint is known." in said
     assert "GPU-hours lost" in said
-    assert "Started again1" in said
+    assert "Times stopped1" in said
     assert "was admitted for 2 h" in said
 
 
@@ -91,7 +91,7 @@ def test_masks_names_of_others_in_the_texts_of_changes(town, bob):
 def test_platform_reads_who_took_the_place(town, client):
     client.force_login(town.lab.dave)
 
-    assert "Lost its place to other:" in pages.words(client.get(URL))
+    assert "Was stopped for the job other:" in pages.words(client.get(URL))
 
 
 def test_history_has_a_poll_of_its_own(bob):
@@ -128,7 +128,7 @@ def test_a_job_that_is_gone_says_when_and_keeps_its_history(gone, bob):
     said = pages.words(bob.get(URL))
 
     assert "Was removed from the cluster on" in said
-    assert "Lost its place to a job of another team:" in said
+    assert "Was stopped for a job of another team:" in said
 
 
 def test_a_job_that_ended_says_so(gone, bob):

@@ -32,7 +32,7 @@ def test_tells_place_state_and_reason(full, client):
     said = pages.words(client.get(URL))
 
     assert (
-        "Needs 8 \N{MULTIPLICATION SIGN} a100: 24 of 16 in its queue are held, 8 more are needed."
+        "Needs 8 \N{MULTIPLICATION SIGN} a100: 24 of 16 in its queue are held, 8 more must become free."
         in said
     )
     assert "Preempted, waiting" in said

@@ -49,7 +49,7 @@ def test_says_the_sentence_the_stage_and_the_numbers(full):
     found = why(full.bob)
 
     assert bare(found.shown.reason) == (
-        f"Needs 8 {X} a100: 24 of 16 in its queue are held, 8 more are needed."
+        f"Needs 8 {X} a100: 24 of 16 in its queue are held, 8 more must become free."
     )
     assert [(rung.stage, rung.state) for rung in found.ladder] == [
         ("routing", "done"), ("request", "done"), ("order", "done"), ("quota", "now"),
