@@ -19,7 +19,8 @@ CODE = ("portal", "tenants", "queues", "costs", "kube", "cluster", "tests", ".ci
 PACKAGES = ("portal", "tenants", "queues", "costs", "kube", "cluster")
 BUILD = {"GPUPORTAL_BUILD": "1"}
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-WORKERS = min(os.cpu_count() or 1, 2)
+# One more than there are cores for: tests of the real cluster wait for most of their time.
+WORKERS = min(os.cpu_count() or 1, 2) + 1
 # A production-like environment for `manage.py check --deploy`; the key signs nothing.
 DEPLOY = {
     "GPUPORTAL_SECRET_KEY": "".join(chr(48 + n) for n in range(64)),
@@ -79,8 +80,7 @@ def tests(arguments: list[str]) -> bool:
     data = ROOT / "build" / "coverage"
     shutil.rmtree(data, ignore_errors=True)
     data.mkdir(parents=True)
-    workers = ["-n", str(WORKERS), "--dist", "loadgroup"]
-    good = tool("coverage", "run", "-m", "pytest", *workers, *arguments)
+    good = tool("coverage", "run", "-m", "pytest", "-n", str(WORKERS), *arguments)
     tool("coverage", "combine", "--quiet")
     if not arguments:
         report()
