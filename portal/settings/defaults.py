@@ -120,8 +120,16 @@ LOGIN_REDIRECT_URL = "/"
 LOGOUT_REDIRECT_URL = "/login/"
 
 LANGUAGE_CODE = "en"
-LANGUAGES = [("en", _("English")), ("zh-hans", _("Simplified Chinese"))]
 LOCALE_PATHS = [BASE_DIR / "locale"]
+# A language is offered once its texts are there: a page that is half in another helps nobody.
+LANGUAGES = [
+    ("en", _("English")),
+    *(
+        (code, name)
+        for code, folder, name in [("zh-hans", "zh_Hans", _("Simplified Chinese"))]
+        if (BASE_DIR / "locale" / folder / "LC_MESSAGES" / "django.mo").exists()
+    ),
+]
 USE_I18N = True
 USE_TZ = True
 TIME_ZONE = "UTC"

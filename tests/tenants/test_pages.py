@@ -376,3 +376,15 @@ def test_many_rows_need_no_more_queries(as_, people, url, django_assert_num_quer
 
     with django_assert_num_queries(len(few)):
         dave.get(url)
+
+
+def test_a_language_without_texts_is_neither_offered_nor_chosen(client, people, settings):
+    """Dates and messages of Django alone would make a page of two languages."""
+    offered = [code for code, _name in settings.LANGUAGES]
+    client.force_login(people.alice)
+    page = client.get("/", follow=True, headers={"Accept-Language": "zh-CN,zh;q=0.9"})
+    text = page.content.decode()
+
+    assert ("zh-hans" in offered) == ('<html lang="zh-hans"' in text)
+    assert ("zh-hans" in offered) == ('name="language"' in text)
+    assert "en" in offered
