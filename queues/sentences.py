@@ -22,6 +22,7 @@ from kube import quantity
 from kube.catalog import CPU, MEMORY
 from portal.web.wording import gpus, moment, plain, visible
 from portal.web.wording import quantity as amount_in_words
+from queues.kueue_words import limited, taint
 from queues.models import Workload
 from queues.reason_texts import (
     BECAUSE,
@@ -244,10 +245,6 @@ def _say(texts: Texts, values: Mapping[str, Any]) -> SafeString:
     return format_html("{}", str(texts[-1]))
 
 
-EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
-_LIMITED: Final = re.compile(
-    r"\[(?P<names>[^\]]*)\]: .*must not be (?P<side>above|below) the limitRange"
-)
 #: Values that are part of the sentence and not numbers or names.
 PLAIN: Final = ("preempted_because", "why", "raw")
 
@@ -292,29 +289,11 @@ def _values(job: Workload, given: Mapping[str, str], viewer: Viewer) -> dict[str
         values[name] = _time(params.get(name, ""))
     values["holds"] = holds(job)
     values["taint"] = taint(values.get("taint", ""))
-    values["limited"] = _limited(params.get("text", "")) if job.code == "limit_range" else ""
+    values["limited"] = limited(params.get("text", "")) if job.code == "limit_range" else ""
     quota = viewer.quotas.get((job.cluster_id, job.queue, flavor, resource))
     if quota is not None:
         values["held"], values["nominal"] = (plain(number) for number in quota)
     return values
-
-
-def taint(text: str) -> str:
-    """Write a taint as people do: Kueue prints its fields, and then when it was set."""
-    parts = [part for part in text.split() if part != "<nil>"]
-    if len(parts) < 2 or parts[-1] not in EFFECTS:
-        return text
-    return "=".join(parts[:-1]) + f":{parts[-1]}"
-
-
-def _limited(text: str) -> str:
-    """Say of what a pod asks for too much or too little, by the words of a LimitRange."""
-    found = _LIMITED.search(text)
-    if found is None:
-        return ""
-    named = ", ".join(visible(name) for name in re.findall(r'"([^"]+)"', found["names"]))
-    said = _("more %(resources)s") if found["side"] == "above" else _("less %(resources)s")
-    return said % {"resources": named}
 
 
 def size(job: Workload, flavor: str = "") -> str:

@@ -7,7 +7,7 @@ import pytest
 from kube.quota_tree import Bound
 from kube.reason_codes import CODES
 from kube.reasons import FreedBy
-from queues import reason_texts, sentences
+from queues import kueue_words, reason_texts, sentences
 from queues.models import Workload
 from queues.reading.steps import ADMIN, BY_ITSELF
 from queues.sentences import Viewer
@@ -123,7 +123,7 @@ def test_a_queue_without_quota_of_its_own_is_not_counted():
     ],
 )
 def test_a_taint_is_written_as_people_write_it(taint, text):
-    assert sentences.taint(taint) == text
+    assert kueue_words.taint(taint) == text
 
 
 @pytest.mark.parametrize(
