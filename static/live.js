@@ -150,7 +150,7 @@
     }
   };
 
-  // An answer tells the times as well: without a stream, and when it says that nothing has moved.
+  // An answer tells the times as well, in the same unit: without a stream, and when it says that nothing has moved.
   const ages = (xhr) => {
     const pairs = words(xhr?.getResponseHeader("X-Alive")).map((pair) => pair.split("="));
     if (pairs.length) wind(Object.fromEntries(pairs.map(([name, at]) => [`alive:${name}`, Number(at)])));

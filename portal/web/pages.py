@@ -64,7 +64,7 @@ def page_if_moved(
     part = partial if wants_partial(request) else None
     response = _if_moved(request, template, draw, part, stamp_of(request, template, part, moved))
     if alive:
-        times = (f"{name}={at.timestamp() * 1000:.0f}" for name, at in sorted(alive.items()))
+        times = (f"{name}={at.timestamp() * 1_000_000:.0f}" for name, at in sorted(alive.items()))
         response["X-Alive"] = " ".join(times)
     return response
 

@@ -3,10 +3,12 @@
 import copy
 import re
 from collections.abc import Iterator
+from datetime import datetime
 
 import pytest
 from django.conf import settings as portal_settings
 from django.test import Client
+from django.utils import timezone
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from queues.models import Workload
@@ -53,6 +55,14 @@ class Room:
         expect(self.page.locator("html")).to_have_attribute("data-stream", "on", timeout=LONG)
         # A process that has just started knows of nothing before it: pages look once.
         self.page.wait_for_timeout(1500)
+
+    def oldest(self) -> float:
+        """Return how old, in seconds, the page says that the data of the cluster is at most."""
+        told = self.page.evaluate(
+            "[...document.querySelectorAll('[data-alive] time[datetime]')].map(at => at.dateTime)"
+        )
+        assert told
+        return max((timezone.now() - datetime.fromisoformat(each)).total_seconds() for each in told)
 
     def change(self, job: Workload, **fields) -> None:
         """Do what an observer does: write, then announce."""
@@ -111,6 +121,7 @@ def test_a_job_that_moves_is_shown_without_asking_and_the_page_stays_as_it_is(ro
     assert len(room.fetched) == before + 1
     expect(folded).to_have_attribute("open", "")
     assert page.evaluate("window.kept.isConnected")
+    assert room.oldest() < 60
     assert room.complaints == []
 
 
@@ -144,5 +155,6 @@ def test_without_the_live_process_the_page_asks_by_itself_and_listens_again_late
 
     row = room.page.locator("tr", has_text="train-a")
     expect(row).to_contain_text("77", timeout=LONG)
+    assert room.oldest() < 120
     running.start(room.processes, room.port)
     expect(room.page.locator("html")).to_have_attribute("data-stream", "on", timeout=LONG)

@@ -194,5 +194,5 @@ def test_every_answer_tells_how_fresh_the_data_is():
     again = show_if(request(if_none_match=first["ETag"]), Drawing(), moved=7, alive=times)
 
     assert (first.status_code, again.status_code) == (200, 304)
-    assert first["X-Alive"] == again["X-Alive"] == "edge=1767312000000 lab=1767225600000"
+    assert first["X-Alive"] == again["X-Alive"] == "edge=1767312000000000 lab=1767225600000000"
     assert "X-Alive" not in show_if(request(), Drawing(), moved=7, alive={})
