@@ -11,7 +11,7 @@ RUN := $(VENV)/bin/python
 BUILD := GPUPORTAL_BUILD=1
 PACKAGES := portal tenants queues costs kube cluster tests .ci manage.py
 
-.PHONY: help setup demo demo-reset screenshots test bench bench-live bench-scale soak lint format lock openapi messages clean manage
+.PHONY: help setup demo demo-manage demo-reset screenshots test bench bench-live bench-scale soak lint format lock openapi messages clean manage
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -21,6 +21,9 @@ setup: ## Install everything into an environment outside this folder (PYTHON=pyt
 
 demo: setup ## Start the whole portal on this machine, with a real Kubernetes and Kueue
 	@$(RUN) manage.py demo $(ARGS)
+
+demo-manage: setup ## Run a command of the portal on the demo that runs (ARGS="why nlp/train-bert-4 --as bob")
+	@$(RUN) manage.py demo --do $(ARGS)
 
 demo-reset: setup ## Throw the demo's data away
 	@$(RUN) manage.py demo --reset $(ARGS)

@@ -230,7 +230,8 @@ def _compile(binary: Binary, tools: Toolchain, target: Path, label: str, tell: S
         ) as process:
             for line in process.stderr or ():
                 progress.packages += 1
-                last = [*last[-30:], line.rstrip()]
+                if " " in line:  # without one it is the name of a package: progress
+                    last = [*last[-30:], line.rstrip()]
     finally:
         progress.over.set()
     if process.returncode:

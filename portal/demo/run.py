@@ -1,6 +1,6 @@
 """Starts everything in order and keeps it running until Ctrl-C.
 
-``manage.py demo [--reset] [--port N] [--data FOLDER] [--once]``
+``manage.py demo [--reset] [--port N] [--data FOLDER] [--once] [--do COMMAND ...]``
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from portal.embedded.processes import Child, StoppedError, Supervisor
 ROOT = Path(__file__).resolve().parents[2]
 MANAGE = str(ROOT / "manage.py")
 PORT = 8000
+FIRST = " (built first where this machine has not done it yet: about 10 minutes)"
 
 
 class Steps:
@@ -62,6 +63,11 @@ class Place:
     def logs(self) -> Path:
         """Where each process writes its log."""
         return self.folder / "logs"
+
+    @property
+    def variables(self) -> Path:
+        """What the processes of the newest start have in their environment, for this user only."""
+        return self.folder / "environment.json"
 
     def keys(self) -> dict[str, str]:
         """Return this demo's keys, making them the first time."""
@@ -214,16 +220,16 @@ def run(place: Place, port: int, *, once: bool) -> None:
     place.folder.chmod(0o711)
     port, live = free(port), places.free_port()
     with Supervisor(place.logs, say) as supervisor, contextlib.ExitStack() as stack:
-        say("starting Kubernetes and Kueue (the first time they are built, about 10 minutes)")
+        say(f"starting Kubernetes and Kueue{'' if place.cluster.exists() else FIRST}")
         plane = stack.enter_context(starting(place))
         postgres, redis = stack.enter_context(engines(place, say))
         env = environment(place, postgres, redis, port, live)
+        places.write_secret(place.variables, json.dumps(env))
         say("preparing the database")
         manage(env | {"GPUPORTAL_DATABASE_OWNER_URL": postgres.owner_url}, "migrate", "-v", "0")
         manage(env, "collectstatic", "--noinput", "-v", "0")
         say("waiting for Kubernetes and Kueue")
-        cluster = plane.result()
-        stop_if_asked(supervisor)
+        cluster = result_of(plane, supervisor)
         access.grant(cluster)
         access.write(cluster, place.folder / "access.json")
         stack.callback(supervisor.stop)
@@ -241,6 +247,17 @@ def run(place: Place, port: int, *, once: bool) -> None:
         if not once:
             supervisor.watch(first=partial(revive, say, {"PostgreSQL": postgres, "Redis": redis}))
         say("stopping")
+
+
+def result_of(plane: Future[Cluster], supervisor: Supervisor) -> Cluster:
+    """Wait for the control plane; what a signal has broken off is no failure."""
+    try:
+        cluster = plane.result()
+    except RuntimeError:
+        stop_if_asked(supervisor)
+        raise
+    stop_if_asked(supervisor)
+    return cluster
 
 
 def revive(say: Steps, servers: Mapping[str, Postgres | Redis]) -> None:
@@ -268,16 +285,31 @@ def welcome(say: Steps, place: Place, port: int, cluster: Cluster) -> None:
         "  Sign in   with one click, as a lead, a user, an approver or an administrator\n"
         f"  kubectl   {cluster.kubectl_path} --kubeconfig={cluster.kubeconfig_path}\n"
         f"  Logs      {place.logs}\n"
+        '  Commands  make demo-manage ARGS="why nlp/train-bert-4 --as bob"\n'
         "  Stop      Ctrl-C; the data stays until: make demo-reset\n\n"
     )
     sys.stdout.flush()
 
 
+def do(place: Place, command: list[str]) -> int:
+    """Run a management command with the servers of a demo that runs; return its exit code."""
+    if not place.variables.exists():
+        message = "there is no demo here; start one with: make demo"
+        raise EngineError(message)
+    env = {**os.environ, **json.loads(place.variables.read_text())}
+    return subprocess.run(  # noqa: S603 - the command of whoever runs the demo
+        [sys.executable, MANAGE, *command], env=env, cwd=ROOT, check=False
+    ).returncode
+
+
 def reset(place: Place) -> None:
-    """Stop what runs on this demo's data and delete the data."""
+    """Delete the data of a demo that does not run, with what a broken one may have left."""
     if not place.folder.exists():
         sys.stdout.write("There is no demo data.\n")
         return
+    servers = place.folder / "postgres"
+    if servers.exists():
+        places.lock(servers / "lock").close()
     down(place.cluster, delete=True)
     shutil.rmtree(place.folder)
     sys.stdout.write("The demo's data is gone. What was built is kept.\n")
@@ -290,16 +322,23 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--port", type=int, default=PORT, help="port of the web pages")
     parser.add_argument("--data", type=Path, help="another folder for the data")
     parser.add_argument("--once", action="store_true", help="stop as soon as all is ready")
+    parser.add_argument(
+        "--do", nargs=argparse.REMAINDER, metavar="COMMAND",
+        help="run a management command with the servers of the demo that runs",
+    )  # fmt: skip
     options = parser.parse_args(arguments)
     place = Place(options.data.absolute() if options.data else places.home() / "demo")
     try:
+        if options.do:
+            return do(place, options.do)
         if options.reset:
             reset(place)
         else:
             run(place, options.port, once=options.once)
     except StoppedError:
-        sys.stdout.write("Stopped.\n")
+        sys.stdout.write("Stopped. The next start goes on where this one was.\n")
     except (EngineError, RuntimeError) as error:
-        sys.stderr.write(f"\nThe demo could not start: {error}\n")
+        what = "be thrown away" if options.reset else "be asked" if options.do else "start"
+        sys.stderr.write(f"\nThe demo could not {what}: {error}\n")
         return 1
     return 0

@@ -204,10 +204,10 @@ VARIANTS: Final[Mapping[str, Texts]] = {
     ),
     "quota_short:cohort": (
         _(
-            "Needs {asked}: {held} of {nominal} in its queue are held, and nothing is left to "
+            "Needs {asked}: {held} of {nominal} in its queue are held, and not enough is left to "
             "borrow; {missing} more must become free."
         ),
-        _("Needs {asked}: nothing is left to borrow, and {missing} more must become free."),
+        _("Needs {asked}: not enough is left to borrow, and {missing} more must become free."),
         *QUOTA["quota_short"],
     ),
     "quota_short:borrowing_limit": (
@@ -224,7 +224,7 @@ VARIANTS: Final[Mapping[str, Texts]] = {
     ),
     "quota_short:none": (
         _(
-            "Needs {asked}: its queue has no quota of its own, and nothing is left to borrow; "
+            "Needs {asked}: its queue has no quota of its own, and not enough is left to borrow; "
             "{missing} more must become free."
         ),
         *QUOTA["quota_short"],

@@ -14,6 +14,10 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
+from kube import catalog_json
+from kube import edits as kube_edits
+from kube.catalog import Catalog
+from kube.problems import InvalidCatalog
 from portal.web.errors import DomainError, NotAllowed, problem
 from portal.web.pages import page
 from queues import access as own
@@ -26,7 +30,7 @@ from queues.views import progress
 from queues.views.answers import person, see_other
 from tenants import access
 from tenants.models import Revision
-from tenants.services.catalog import catalog_of
+from tenants.services.catalog import catalog_of, head
 
 MOVING = (Apply.State.QUEUED, Apply.State.RUNNING, Apply.State.UNKNOWN)
 
@@ -42,12 +46,12 @@ def shown(
     request: HttpRequest, row: Plan, refused: Mapping[str, Any] | None = None
 ) -> HttpResponse:
     """Draw the plan; after a refused decision with what was refused and what was typed."""
-    sorted_ = sorted_objects(row)
+    sorted_, pools = sorted_objects(row), numbers(row)
     context = {
         "refused": refused,
         "plan": row, "request_row": row.request, "what": progress.summary(row.request, row),
         "objects": sorted_, "changes": [c for o in sorted_.changed for c in progress.changes_of(o)],
-        "capacity": numbers(row), "reductions": row.impact.get("reductions", []),
+        "capacity": pools, "over": any(each.get("over") for each in pools), "reductions": row.impact.get("reductions", []),
         "conflicts": [(o, progress.str_of(o)) for o in sorted_.conflicts],
         "untried": [(o, progress.str_of(o)) for o in sorted_.untried],
         "problems": progress.problems(row.problems),
@@ -60,7 +64,7 @@ def shown(
              "url": reverse("request", args=[row.request_id])},
         ],
     }  # fmt: skip
-    stamp = (row.pk, row.version, row.request.version, context["may"], row.error)
+    stamp = (row.pk, row.version, row.request.version, context["may"], row.error, pools)
     status = refused["status"] if refused else 200
     return page(request, "queues/plan.html", context, partial="now", seen=stamp, status=status)
 
@@ -100,18 +104,35 @@ def may(request: HttpRequest, row: Plan) -> dict[str, Any]:
 
 
 def numbers(row: Plan) -> list[dict[str, Any]]:
-    """Return devices and promises for each flavor: as decided, or as of now."""
+    """Return devices and promises for each flavor: as decided, or as of now.
+
+    ``over`` is what would be promised and is not there; then nobody can approve it.
+    """
     decision = getattr(row, "decision", None)
     if decision is not None and decision.evidence.get("capacity"):
         return list(decision.evidence["capacity"])
     if not row.proposed:
         return []
-    from kube import catalog_json
-
-    before = catalog_of(row.base) if row.base else catalog_json.load({})
+    before, after = _catalogs(row)
     was = {each["flavor"]: each["committed"] for each in capacity.facts(row.cluster, before)}
-    after = capacity.facts(row.cluster, catalog_json.load(row.proposed))
-    return [each | {"committed_before": was.get(each["flavor"], 0)} for each in after]
+    found = capacity.facts(row.cluster, after)
+    return [_with_before(each, was.get(each["flavor"], 0)) for each in found]
+
+
+def _catalogs(row: Plan) -> tuple[Catalog, Catalog]:
+    """Return the catalog without and with a plan: of today, as others are approved meanwhile."""
+    if row.state == Plan.State.READY:
+        today = head(row.cluster)
+        try:
+            return today, kube_edits.apply(today, kube_edits.load_edits(row.request.edits))
+        except InvalidCatalog:
+            pass  # it fits no longer; the decision says why
+    return catalog_of(row.base) if row.base else Catalog(), catalog_json.load(row.proposed)
+
+
+def _with_before(now: dict[str, Any], before: int) -> dict[str, Any]:
+    more = now["committed"] > before and now["free"] is not None
+    return now | {"committed_before": before, "over": max(0, -now["free"]) if more else 0}
 
 
 def newer(row: Plan) -> Plan | None:

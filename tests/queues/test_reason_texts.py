@@ -67,8 +67,8 @@ def test_variants_are_of_known_codes_and_bounds(key):
     [
         ("own_quota", "4 more must become free.", "12 of 16 in its queue are held, 4 more must become free."),
         (
-            "cohort", "nothing is left to borrow, and 4 more must become free.",
-            "12 of 16 in its queue are held, and nothing is left to borrow; 4 more must become free.",
+            "cohort", "not enough is left to borrow, and 4 more must become free.",
+            "12 of 16 in its queue are held, and not enough is left to borrow; 4 more must become free.",
         ),
         (
             "borrowing_limit", "its queue may borrow no more, and 4 more must become free.",
@@ -108,7 +108,7 @@ def test_a_queue_without_quota_of_its_own_is_not_counted():
     text = str(sentences.reason(job("quota_short", missing="2", bound="cohort"), viewer))
 
     assert re.sub("<[^>]*>", "", text) == (
-        f"Needs 8 {X} a100: its queue has no quota of its own, and nothing is left to borrow; "
+        f"Needs 8 {X} a100: its queue has no quota of its own, and not enough is left to borrow; "
         "2 more must become free."
     )
 

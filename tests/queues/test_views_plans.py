@@ -80,6 +80,18 @@ def test_approves_what_was_shown(lab, plan, client):
     assert "Carol" in said
 
 
+def test_the_pool_is_shown_as_it_is_now_not_as_it_was_planned(lab, plan, client):
+    other = plans.planned(plans.asked(lab, "cv-train", devices=16))
+    approve(actor=lab.dave, plan=other, digest=other.digest)
+    answer = open_(client, lab.carol, plan)
+    said = pages.words(answer)
+
+    assert "32 → 36" in said
+    assert "cannot be approved as it is" in said
+    assert f"/plans/{plan.pk}/approve" not in pages.text(answer)
+    assert f"/plans/{plan.pk}/reject" in pages.text(answer)
+
+
 @pytest.mark.parametrize("digest", ["", "0" * 64])
 def test_another_digest_is_refused(lab, plan, client, digest):
     client.force_login(lab.carol)

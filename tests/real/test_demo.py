@@ -116,6 +116,17 @@ def test_started_killed_started_again_and_thrown_away(folder):
     again = Visitor(address)
     again.sign_in("carol")
     assert "cv-train" in again.get("/requests/?show=decide")
+    ask = [sys.executable, "manage.py", "demo", "--data", str(folder)]
+    told = subprocess.run(
+        [*ask, "--do", "check"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert "no issues" in told.stdout
+    refused = subprocess.run(
+        [*ask, "--reset"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert (refused.returncode, "in use by the process" in refused.stderr) == (1, True)
+    assert "cv-train" in again.get("/requests/?show=decide")
+
     second.send_signal(signal.SIGINT)
     assert second.wait(GONE) == 0
     # A child of a child may end a moment after it.
