@@ -91,6 +91,10 @@
     });
     document.body.addEventListener("htmx:afterSwap", (event) => {
       tick();
+      // What was said about the last step is old news beside a newer state.
+      if (event.target.matches?.("[data-live]")) {
+        for (const node of document.querySelectorAll(".messages [role=status]")) node.remove();
+      }
       const said = event.target.querySelector?.("[data-say]");
       if (said) write(document.getElementById("said"), said.dataset.say);
     });

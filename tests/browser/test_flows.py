@@ -182,6 +182,7 @@ def test_lead_asks_another_person_approves_and_the_cluster_has_it(lab):
     page.get_by_role("button", name="Send the request").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("Request")
     expect(page.locator("main")).to_contain_text("Waits for a decision")
+    expect(page.locator(".messages [role=status]")).to_have_count(0)
 
     digest = decide(other, reason)
     expect(page.locator("main")).to_contain_text(re.compile("in the cluster since", re.IGNORECASE))
