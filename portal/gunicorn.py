@@ -7,6 +7,8 @@ replaced now and then, which hides a slow leak until it is found.
 bind = "0.0.0.0:8000"
 workers = 2
 threads = 4
+# No header may say where in the address the portal begins.
+forwarder_headers = ""
 timeout = 40
 graceful_timeout = 20
 max_requests = 5000

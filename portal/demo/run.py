@@ -11,6 +11,7 @@ import json
 import os
 import secrets
 import shutil
+import socket
 import subprocess
 import sys
 import time
@@ -164,16 +165,20 @@ def answers(url: str) -> bool:
         return False
 
 
-def free(port: int) -> int:
-    """Return the wanted port, or a free one when it is taken."""
-    import socket
+def reserve(port: int) -> socket.socket:
+    """Listen on the wanted port, or on a free one when it is taken, until the web process does.
 
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        with contextlib.suppress(OSError):
-            probe.bind(("127.0.0.1", port))
-            return port
-    return places.free_port()
+    The preparations take half a minute, in which another demo could take the same one.
+    """
+    held = socket.socket()
+    held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        held.bind(("127.0.0.1", port))
+        held.listen(1)
+    except OSError:
+        held.close()
+        return reserve(places.free_port())
+    return held
 
 
 def celery(*arguments: str) -> list[str]:
@@ -193,7 +198,7 @@ def children(
     web = [
         sys.executable, "-m", "gunicorn", "portal.wsgi", "--bind", f"127.0.0.1:{port}",
         "--workers", "2", "--threads", "4", "--worker-tmp-dir", str(place.folder),
-        "--no-control-socket",
+        "--no-control-socket", "--forwarder-headers", "",
     ]  # fmt: skip
     streams = [sys.executable, "-m", "portal.live", "--host", "127.0.0.1", "--port", str(live)]
     hears = f"http://127.0.0.1:{live}/readyz"
@@ -218,8 +223,9 @@ def run(place: Place, port: int, *, once: bool) -> None:
     say = Steps()
     place.folder.mkdir(parents=True, exist_ok=True)
     place.folder.chmod(0o711)
-    port, live = free(port), places.free_port()
-    with Supervisor(place.logs, say) as supervisor, contextlib.ExitStack() as stack:
+    held, live = reserve(port), places.free_port()
+    port = held.getsockname()[1]
+    with held, Supervisor(place.logs, say) as supervisor, contextlib.ExitStack() as stack:
         say(f"starting Kubernetes and Kueue{'' if place.cluster.exists() else FIRST}")
         plane = stack.enter_context(starting(place))
         postgres, redis = stack.enter_context(engines(place, say))
@@ -236,6 +242,8 @@ def run(place: Place, port: int, *, once: bool) -> None:
         first, second = children(place, env, port, live)
         for child in first:
             say(f"starting {child.name}")
+            if child.name == "web":
+                held.close()
             supervisor.start(child)
         # Its own few lines are the progress; the events of the tasks it wakes are not.
         quiet = env | {"GPUPORTAL_LOG_LEVEL": "WARNING"}

@@ -45,12 +45,16 @@ class ReadView(views.APIView):
     aging: ClassVar[Collection[str]] = ()
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """Ask first who is there; then refuse forms and parameters that nobody knows."""
+        """Ask first who is there; then refuse forms and parameters that nobody knows.
+
+        What would write is refused before anything of it is read.
+        """
+        if request.method not in ("GET", "HEAD"):
+            raise exceptions.MethodNotAllowed(str(request.method))
         self.perform_authentication(request)
         self.check_permissions(request)
         super().initial(request, *args, **kwargs)
-        if request.method in ("GET", "HEAD"):
-            only(request.query_params, [*self.filters, *(COMMON if self.paged else ())])
+        only(request.query_params, [*self.filters, *(COMMON if self.paged else ())])
 
     def handle_exception(self, exc: Exception) -> Response:
         """Answer an error as JSON, whatever form the answer would have had."""

@@ -186,7 +186,12 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 def server_error(request: HttpRequest) -> HttpResponse:
     """Answer 500 without touching anything that may be what is broken."""
-    sentence = "Something went wrong on our side. Nothing was changed. Try again in a minute."
+    sentence = "Something went wrong on our side. Try again in a minute."
+    if request.method not in ("GET", "HEAD"):
+        # It may have gone wrong after the commit.
+        sentence = (
+            "Something went wrong on our side. Look whether it was done before you try again."
+        )
     error = DomainError(sentence, code="GP-1500", status=500)
     facts = problem(request, error)
     if wants_json(request):

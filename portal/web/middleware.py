@@ -92,6 +92,7 @@ class LoginRedirectMiddleware:
         if not response.url.startswith(settings.LOGIN_URL):
             return response
         page = htmx.current_url_abs_path or "/"
+        page = "/" if page.startswith("//") else page
         target = redirect_to_login(page, settings.LOGIN_URL).url
         return HttpResponse(status=401, headers={"HX-Redirect": target})
 

@@ -167,13 +167,15 @@ def signed(value: object) -> str:
 
 
 def visible(text: object) -> str:
-    """Text in which characters that hide or turn other text are shown as their code."""
+    """Text in which characters that hide or turn other text, or command a terminal, are codes."""
     said = str(text)
-    if said.isascii():  # has none of them, and is what names of clusters are made of
+    if said.isprintable():  # has none of them, as nearly every text
         return said
-    return "".join(
-        f"\\u{ord(char):04x}" if unicodedata.category(char) == "Cf" else char for char in said
-    )
+    return "".join(f"\\u{ord(char):04x}" if _is_hidden(char) else char for char in said)
+
+
+def _is_hidden(char: str) -> bool:
+    return unicodedata.category(char) in ("Cf", "Cc") and char not in "\n\t"
 
 
 def shown(value: object) -> str:

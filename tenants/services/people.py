@@ -8,15 +8,18 @@ from __future__ import annotations
 
 from http import HTTPStatus
 
+import structlog
 from django.contrib.auth import authenticate, password_validation
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext_lazy as _
 
-from portal.web.errors import NotAllowed, Refused
+from portal.web.errors import DomainError, NotAllowed, Refused
 from tenants import access, audit
 from tenants.models import Membership, PlatformRole, Tenant, User
 from tenants.services import brake
 from tenants.signals import rights_changed
+
+log = structlog.get_logger(__name__)
 
 # Longer passwords only cost time: hashing reads all of it.
 LONGEST_PASSWORD = 1024
@@ -27,7 +30,8 @@ class SignInRefused(NotAllowed):
 
     status = HTTPStatus.UNPROCESSABLE_ENTITY
     code = "GP-1301"
-    # Not a refusal of a right, and recorded below with the name that was tried.
+    # Not a refusal of a right: it is in the log, without a name that nobody has, because people
+    # type passwords there.
     keep = False
 
 
@@ -53,10 +57,16 @@ def sign_in(*, username: str, password: str, address: str) -> User:
     moment gets no more guesses than one after the other.
     """
     name = User.normalize_username(username)
-    brake.take(name=name, address=address)
+    try:
+        brake.take(name=name, address=address)
+    except DomainError as error:
+        log.warning("sign_in_held_back", address=address, code=error.code)
+        raise
     known = len(password) <= LONGEST_PASSWORD and "\0" not in name + password
     user = authenticate(username=name, password=password) if known else None
     if not isinstance(user, User):
+        found = known and User.objects.filter(username=name).first()
+        log.warning("sign_in_refused", address=address, user_id=found.pk if found else None)
         raise SignInRefused(_("The name or the password is wrong."))
     brake.release(name=name, address=address)
     with transaction.atomic():
