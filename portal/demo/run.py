@@ -240,11 +240,7 @@ def run(place: Place, port: int, *, once: bool) -> None:
         access.write(cluster, place.folder / "access.json")
         stack.callback(supervisor.stop)
         first, second = children(place, env, port, live)
-        for child in first:
-            say(f"starting {child.name}")
-            if child.name == "web":
-                held.close()
-            supervisor.start(child)
+        start(supervisor, say, first, held)
         # Its own few lines are the progress; the events of the tasks it wakes are not.
         quiet = env | {"GPUPORTAL_LOG_LEVEL": "WARNING"}
         manage(quiet, "demo_seed", str(place.folder / "access.json"))
@@ -255,6 +251,15 @@ def run(place: Place, port: int, *, once: bool) -> None:
         if not once:
             supervisor.watch(first=partial(revive, say, {"PostgreSQL": postgres, "Redis": redis}))
         say("stopping")
+
+
+def start(supervisor: Supervisor, say: Steps, first: list[Child], held: socket.socket) -> None:
+    """Start the programs in order; the web process takes over the port that was held for it."""
+    for child in first:
+        say(f"starting {child.name}")
+        if child.name == "web":
+            held.close()
+        supervisor.start(child)
 
 
 def result_of(plane: Future[Cluster], supervisor: Supervisor) -> Cluster:

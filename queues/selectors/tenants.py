@@ -26,7 +26,10 @@ RUNNING = ("running", "starting", "stopping")
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What the cluster says about one object of the catalog."""
+    """What the cluster says about one object of the catalog.
+
+    ``written``: the portal has written it once. ``deleting``: somebody has asked to remove it.
+    """
 
     present: bool
     in_sync: bool | None
@@ -35,6 +38,8 @@ class Seen:
     revision: int | None
     status: str = ""
     stop_policy: str = "None"
+    written: bool = False
+    deleting: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +204,7 @@ def _observed() -> Subquery[Any]:
     facts = JSONObject(
         in_sync="in_sync", sync_since="sync_since", observed_at="observed_at",
         conditions="body__status__conditions", stop_policy="body__spec__stopPolicy",
+        deleting="body__deleting",
     )  # fmt: skip
     return Subquery(row.values(json=facts)[:1])
 
@@ -245,7 +251,7 @@ def _seen(row: Any) -> Seen:
     number = written.get("number", row.its_head)
     found = row.its_object
     if found is None:
-        return Seen(False, None, None, None, number)
+        return Seen(False, None, None, None, number, written=bool(row.its_write))
     since, at = _time(found["sync_since"]), _time(written.get("at"))
     times = [each for each in (since, at) if each is not None]
     return Seen(
@@ -256,6 +262,8 @@ def _seen(row: Any) -> Seen:
         revision=number,
         status=_stopped(found["conditions"]),
         stop_policy=str(found["stop_policy"] or "None"),
+        written=bool(row.its_write),
+        deleting=bool(found["deleting"]),
     )
 
 

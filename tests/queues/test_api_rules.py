@@ -178,3 +178,13 @@ def test_no_number_of_the_database_is_an_id(full, client):
     for url in LOOKED_AT:
         text = client.get(f"/api/v1/{url}").content.decode()
         assert not [key for key in keys if key in text.replace('"id":"', "")], url
+
+
+@pytest.mark.parametrize("method", ["post", "put", "patch", "delete", "options"])
+def test_what_would_write_is_refused_before_it_is_read(lab, client, method):
+    client.force_login(lab.alice)
+    deep = "[" * 100_000
+
+    answer = getattr(client, method)("/api/v1/jobs/", deep, content_type="application/json")
+
+    assert answer.status_code == 405

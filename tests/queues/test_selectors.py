@@ -206,6 +206,13 @@ def test_queue_as_the_cluster_says(lab):
     assert now.devices[0].capability == "large training"
 
 
+def test_queue_that_somebody_has_deleted(lab):
+    body = seen.queue_body(16, 0) | {"deleting": True}
+    seen.observed(lab.cluster, "ClusterQueue", "nlp-train", body)
+
+    assert tenants.tenant_queues(lab.nlp)[0].seen.deleting
+
+
 def test_queue_that_is_out_of_order(lab):
     body = seen.queue_body(16, 0)
     body["status"]["conditions"] = [{"type": "Active", "status": "False", "message": "no flavor"}]

@@ -275,3 +275,9 @@ def test_waiting_says_for_what():
 
     assert words == {"quota": "Waiting for quota", "check": "Waiting for a check", "routing": ""}
     assert sentences.shown([job(stage="quota", state="running")], {})[0].word == ""
+
+
+def test_what_a_terminal_obeys_is_shown_as_its_code():
+    said = str(sentences.reason(job("unknown", raw="a\x01\x1b[31m b\u202ec\nd")))
+
+    assert "a\\u0001\\u001b[31m b\\u202ec\nd" in said

@@ -37,6 +37,17 @@ def full(lab):
     return lab
 
 
+def test_a_queue_that_is_being_deleted_does_not_look_well(lab, client):
+    seen.lab(lab.cluster)
+    row = ObservedObject.objects.get(kind="ClusterQueue", name="nlp-train")
+    ObservedObject.objects.filter(pk=row.pk).update(body=row.body | {"deleting": True})
+    client.force_login(lab.bob)
+    said = pages.words(client.get(URL))
+
+    assert "Being removed" in said
+    assert "In the cluster" not in said
+
+
 def test_order_of_the_queue(full, client):
     client.force_login(full.bob)
     said = pages.words(client.get(URL))

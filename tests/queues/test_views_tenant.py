@@ -59,7 +59,7 @@ def test_before_the_cluster_was_read(lab, client):
     client.force_login(lab.alice)
     said = pages.words(client.get(URL))
 
-    assert "16 GPUs of a100 are agreed; the cluster does not show them yet." in said
+    assert "16 GPUs of a100 are agreed; the cluster does not show them." in said
     assert "not in the cluster yet" in said
     assert "Nothing waits" in said
     assert "No open request" in said

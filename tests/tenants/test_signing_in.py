@@ -7,6 +7,7 @@ import pytest
 import time_machine
 from django.db import connection
 from django.utils import timezone
+from structlog.testing import capture_logs
 
 from tenants.models import AuditEvent, SignInBrake, User
 from tenants.services import brake, people
@@ -229,3 +230,13 @@ def test_gives_a_burst_no_more_guesses():
         thread.join()
 
     assert len(refused) >= 24 - brake.FREE_FOR_PAIR - 1
+
+
+def test_a_refusal_is_in_the_log_and_a_name_that_nobody_has_is_not(client, people):
+    with capture_logs() as lines:
+        post(client, password="wrong")
+        post(client, username="hunter2-my-password", password="wrong")
+    refused = [each for each in lines if each["event"] == "sign_in_refused"]
+
+    assert [each["user_id"] for each in refused] == [people.alice.pk, None]
+    assert "hunter2" not in str(lines)
