@@ -14,6 +14,7 @@ from kube.phases import LIVE, SKEW, Bound, Quality, between, not_before
 from queues.models import Gap, NodeChange, QuotaChange, Stream
 from queues.services import ledger
 from queues.services.gaps import SILENT
+from queues.services.observed import encoded
 from tenants.models import Cluster
 
 #: (kind, name)
@@ -26,13 +27,14 @@ CATCH_UP: Final = timedelta(seconds=5)
 
 
 class Said(NamedTuple):
-    """How an object stands: its own columns, and their digest.
+    """How an object stands, and the digest of that.
 
-    ``created`` is when it was made, if it stands unchanged since then.
+    ``own``: of a queue or a cohort its parent and its quota lines, of a node its state and its
+    devices. ``created`` is when it was made, if it stands unchanged since then.
     """
 
     digest: int
-    columns: Mapping[str, Any]
+    own: tuple[str, list[dict[str, Any]]]
     created: datetime | None = None
 
 
@@ -87,25 +89,23 @@ def append(cluster: Cluster, said: Mapping[Key, Said | None], look: Look) -> int
 def _append(cluster: Cluster, kind: str, said: Mapping[str, Said | None], look: Look) -> int:
     sign = _sign(cluster, kind, look)
     last = _last(cluster, kind, said)
-    model: Any = NodeChange if kind == NODE else QuotaChange
-    fixed = {} if kind == NODE else {"kind": kind}
     epoch = look.epochs.get(kind, 0)
-    rows = []
+    rows: list[ledger.Row] = []
     for name, each in sorted(said.items()):
         before = last.get(name)
         number = each.digest if each else NONE
         if number == (before.digest if before else NONE) or (before and before.epoch > epoch):
             continue
         bound = _since(each, before, sign, look.now)
+        own = each.own if each else ("", [])
         rows.append(
-            model(
-                cluster=cluster, name=name, removed=each is None, since=bound.at,
-                quality=bound.quality, earliest=bound.earliest, latest=bound.latest,
-                observed_at=look.now, digest=number, epoch=epoch,
-                **{**fixed, **(each.columns if each else {})},
+            (
+                cluster.pk, name, each is None, bound.at, bound.quality, bound.earliest,
+                bound.latest, look.now, number, epoch, *(() if kind == NODE else (kind,)),
+                *encoded(own),
             )
         )  # fmt: skip
-    return len(model.objects.bulk_create(rows))
+    return ledger.append(NodeChange if kind == NODE else QuotaChange, rows)
 
 
 def _last(cluster: Cluster, kind: str, names: Iterable[str]) -> dict[str, _Last]:

@@ -94,7 +94,7 @@ def _quota(kind: str, item: Object) -> Said:
     # A generation rises with the specification: the first one has stood since the creation.
     first_form = whole(meta.get("generation")) == 1
     made = moment(meta.get("creationTimestamp")) if first_form else None
-    return Said(digest((parent, lines)), {"parent": parent, "lines": lines}, made)
+    return Said(digest((parent, lines)), (parent, lines), made)
 
 
 def _line(line: Line, quota: Quota) -> dict[str, Any]:
@@ -109,4 +109,4 @@ def _node(item: Object, flavors: list[Flavor]) -> Said:
     now, found = state(item), [each._asdict() for each in devices(item, flavors)]
     # A node without devices is of no interest, whatever its state: as good as none.
     number = digest((str(now), found)) if found else NONE
-    return Said(number, {"state": str(now), "devices": found})
+    return Said(number, (str(now), found))

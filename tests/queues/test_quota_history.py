@@ -196,14 +196,24 @@ def test_an_observer_that_lost_its_lease_writes_over_nothing_newer(side, lab):
 def test_any_number_of_changes_takes_the_same_few_statements(lab, django_assert_num_queries):
     look = Look(timezone.now(), {}, frozenset())
     for count in (1, 50):
-        names = {
-            ("ClusterQueue", f"q{count}-{n}"): Said(n + 1, {"parent": "", "lines": []})
-            for n in range(count)
-        }
+        names = {("ClusterQueue", f"q{count}-{n}"): Said(n + 1, ("", [])) for n in range(count)}
         with transaction.atomic(), django_assert_num_queries(4):
             assert noted.append(lab.cluster, names, look) == count
     with django_assert_num_queries(0):
         noted.append(lab.cluster, {}, look)
+
+
+def test_an_odd_object_does_not_stop_the_others(side):
+    """The null character, which no row can hold, numbers that are none, and lists that are none."""
+    odd = quota(4, "odd", cohort="re\0search")
+    worse = quota("a lot", "worse")
+    worst = queue("worst", resourceGroups=[None, 7, {"flavors": [{"name": 3, "resources": "x"}]}])
+    side.listed(ClusterQueue=[odd, worse, worst, quota()], ResourceFlavor=[{"metadata": meta("f")}],
+                Node=[{"metadata": meta("n"), "status": {"allocatable": {GPU: "\0"}}}])  # fmt: skip
+    assert said() == [
+        ("nlp-train", 16, False), ("odd", 4, False), ("worse", 0, False), ("worst", 0, False),
+    ]  # fmt: skip
+    assert QuotaChange.objects.get(name="odd").parent == "research"
 
 
 def test_rows_are_only_added(side):
