@@ -11,10 +11,12 @@ from datetime import datetime
 from itertools import pairwise
 from typing import Final
 
+import structlog
 from django.db import connection, transaction
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from costs.checks import broken
 from costs.facts import Records
 from costs.ledger import ledger
 from costs.models import Period, Run
@@ -24,8 +26,11 @@ from costs.times import HOUR, Span, hour_of, instant, moment
 from portal.web.errors import Refused, Stale
 from tenants.models import Cluster
 
-#: Hours of one count: what it reads is held in memory, and its lock keeps others waiting.
-LONGEST: Final = 24
+log = structlog.get_logger(__name__)
+
+#: Hours of one count: what it reads is held in memory, and its transaction must not stand idle
+#: for longer than the database bears. An hour of a very large cluster takes about a second.
+LONGEST: Final = due.TOGETHER
 _LOCK_CLASS: Final = 0x686F75  # "hou": keeps these locks apart from other advisory locks
 #: The lock of the triggers of this app: writers of hours hold it together, closing takes it alone.
 _CLOSING: Final = 6515823
@@ -55,11 +60,15 @@ class NotHours(Refused):
     code = "GP-5404"
 
 
+class DoesNotAddUp(Exception):
+    """Facts contradict each other: a defect of the ledger, and nothing that may be stored."""
+
+
 def count(*, cluster: Cluster, span: Span, now: datetime | None = None) -> Run:
     """Count the hours of a span and store their facts; returns the run with their hash.
 
-    ``NotHours``, ``NotOver``, ``ClosedHours`` or ``Busy`` if that cannot be; then nothing has
-    changed.
+    ``NotHours``, ``NotOver``, ``ClosedHours`` or ``Busy`` if that cannot be, ``DoesNotAddUp`` on
+    a defect; then nothing has changed.
     """
     _check(span, now or timezone.now())
     if span.seconds > LONGEST * HOUR:
@@ -68,7 +77,9 @@ def count(*, cluster: Cluster, span: Span, now: datetime | None = None) -> Run:
     with transaction.atomic():
         at = _lock(cluster)
         _refuse_closed(span)
-        found = ledger(records(cluster.pk, span, at), span)
+        found = list(ledger(records(cluster.pk, span, at), span))
+        if wrong := [each for hour in found for each in broken(hour)]:
+            raise DoesNotAddUp("; ".join(wrong[:5]))
         return store(cluster=cluster, span=span, found=found, at=at)
 
 
@@ -91,24 +102,29 @@ def records(cluster_id: int, span: Span, now: datetime) -> Records:
 def count_due(*, cluster: Cluster, seconds: int, now: datetime | None = None) -> bool:
     """Count the hours that are missing or known better by now, the first first.
 
-    Returns whether some are left when so many seconds are over.
+    Returns whether some are left when so many seconds are over. A defect in some hours is logged,
+    and does not keep the others from being counted.
     """
     until = time.monotonic() + seconds
     for span in due.spans(cluster.pk, now or timezone.now()):
         if time.monotonic() >= until:
             return True
-        count(cluster=cluster, span=span, now=now)
+        try:
+            count(cluster=cluster, span=span, now=now)
+        except DoesNotAddUp:
+            log.exception("count_does_not_add_up", cluster=cluster.slug, starts=moment(span.starts))
     return False
 
 
 def parts(span: Span, now: datetime | None = None) -> list[Span]:
-    """Return a span of any length in parts that can be counted, each within a day of UTC.
+    """Return a span of any length in parts that can be counted, cut at every sixth hour of UTC.
 
     ``NotHours`` or ``NotOver`` if the span as a whole cannot be counted.
     """
     _check(span, now or timezone.now())
-    day = LONGEST * HOUR
-    edges = [span.starts, *range(span.starts - span.starts % day + day, span.ends, day), span.ends]
+    most = LONGEST * HOUR
+    first = span.starts - span.starts % most + most
+    edges = [span.starts, *range(first, span.ends, most), span.ends]
     return [Span(*each) for each in pairwise(edges)]
 
 

@@ -241,6 +241,16 @@ def test_what_takes_too_long_is_left_for_the_next_one(lab, watched):
     assert Run.objects.count() == 0
 
 
+def test_facts_that_contradict_each_other_are_not_stored(lab, watched, monkeypatch):
+    first = instant(after(360))
+    monkeypatch.setattr(hourly, "broken", lambda hour: ["odd"] if hour.hour < first else [])
+    watched.alive(after(8 * 60))
+    assert hourly.count_due(cluster=lab.cluster, seconds=60, now=after(8 * 60 + 10)) is False
+    assert list(Run.objects.values_list("starts", flat=True)) == [after(360)]
+    with pytest.raises(hourly.DoesNotAddUp, match="odd"):
+        hourly.count(cluster=lab.cluster, span=Span(FIRST, FIRST + HOUR), now=after(90))
+
+
 def test_a_task_wakes_the_next_one_for_what_is_left(lab, watched, monkeypatch):
     woken = []
     monkeypatch.setattr(tasks.count, "wake", woken.append)

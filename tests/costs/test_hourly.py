@@ -182,7 +182,7 @@ def test_a_cluster_that_nobody_watched_has_no_facts(lab):
         (Span(FIRST.starts, FIRST.ends - 1), "GP-5404"),
         (Span(FIRST.starts, FIRST.starts), "GP-5404"),
         (Span(FIRST.ends, FIRST.starts), "GP-5404"),
-        (Span(FIRST.starts - 24 * HOUR, FIRST.ends), "GP-5404"),
+        (Span(FIRST.starts - 6 * HOUR, FIRST.ends), "GP-5404"),
         (Span(FIRST.ends, FIRST.ends + HOUR), "GP-5401"),
         (Span(FIRST.starts, FIRST.ends + 9 * HOUR), "GP-5401"),
     ],
@@ -284,16 +284,15 @@ class Counting:
         return execute(*args)
 
 
-def test_a_long_span_is_cut_at_the_days():
+def test_a_long_span_is_cut_at_every_sixth_hour():
     midnight = instant(BEGIN.replace(hour=0)) - 86400 * 3
-    found = hourly.parts(Span(midnight - HOUR, midnight + 25 * HOUR))
-    assert found == [
-        Span(midnight - HOUR, midnight), Span(midnight, midnight + 24 * HOUR),
-        Span(midnight + 24 * HOUR, midnight + 25 * HOUR),
+    assert hourly.parts(Span(midnight - HOUR, midnight + 13 * HOUR)) == [
+        Span(midnight - HOUR, midnight), Span(midnight, midnight + 6 * HOUR),
+        Span(midnight + 6 * HOUR, midnight + 12 * HOUR),
+        Span(midnight + 12 * HOUR, midnight + 13 * HOUR),
     ]  # fmt: skip
-    assert hourly.parts(Span(midnight, midnight + 24 * HOUR)) == [
-        Span(midnight, midnight + 24 * HOUR)
-    ]
+    six = Span(midnight, midnight + 6 * HOUR)
+    assert hourly.parts(six) == [six]
     with pytest.raises(hourly.NotOver):
         hourly.parts(Span(midnight, midnight + 24 * 30 * HOUR))
 

@@ -15,7 +15,7 @@ from tenants.models import Cluster
 
 
 class Command(BaseCommand):
-    """Counts a day at a time; what is counted stays, whatever comes after it."""
+    """Counts some hours at a time; what is counted stays, whatever comes after it."""
 
     help = (
         "Count the hours of a cluster from --from to --to (whole hours; without a zone they are "
