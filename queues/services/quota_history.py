@@ -59,8 +59,9 @@ class QuotaHistory:
                 yield (kind, name), _quota(kind, item) if item is not None else None
         if not self._flavors_are_known:
             return
-        flavors = [read_flavor(each) for each in known.objects[FLAVOR].values()]
-        for name in self._nodes():
+        names = self._nodes()
+        flavors = [read_flavor(each) for each in known.objects[FLAVOR].values()] if names else []
+        for name in names:
             item = known.find(NODE, name)
             yield (NODE, name), _node(item, flavors) if item is not None else None
 
