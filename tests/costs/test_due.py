@@ -4,6 +4,7 @@ from datetime import timedelta
 from itertools import pairwise
 
 import pytest
+from celery import current_app
 from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
@@ -266,6 +267,14 @@ def test_a_task_wakes_the_next_one_for_what_is_left(lab, watched, monkeypatch):
     monkeypatch.setattr(tasks.count, "wake", woken.append)
     tasks.count(lab.cluster.pk)
     assert (len(woken), moment(due.instant(Run.objects.latest("ends").ends))) == (2, after(480))
+
+
+def test_the_schedule_names_tasks_that_there_are(settings):
+    """A name that is wrong would be sent for ever, and nothing would be counted."""
+    current_app.loader.import_default_modules()
+    names = {each["task"] for each in settings.BEAT_SCHEDULE.values()}
+    assert "costs.tasks.count_all" in names
+    assert names | {"costs.tasks.count"} <= {*current_app.tasks} & {*settings.CELERY_TASK_ROUTES}
 
 
 def test_a_task_gives_way_to_another_count(lab, monkeypatch):
