@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
 from kube import keys
-from kube.lenient import Object, amounts, items, mapping, text
+from kube.lenient import NOTHING, Object, amounts, items, mapping, moment, text
 from kube.lifecycle_facts import is_device
 
 #: What stands for a flavor where the labels of a node are those of none, or of several.
@@ -48,13 +49,19 @@ def read_flavor(item: Object) -> Flavor:
 
 def state(node: Object) -> State:
     """Return whether pods can be placed on a node; what is not ready counts as down."""
-    ready = any(
-        text(each, "type") == "Ready" and text(each, "status") == "True"
-        for each in items(node, "status", "conditions")
-    )
-    if not ready:
+    if text(_ready(node), "status") != "True":
         return State.DOWN
     return State.CORDONED if mapping(node, "spec").get("unschedulable") is True else State.READY
+
+
+def flipped_at(node: Object) -> datetime | None:
+    """Return when a node became ready, or ceased to be."""
+    return moment(text(_ready(node), "lastTransitionTime"))
+
+
+def _ready(node: Object) -> Object:
+    conditions = items(node, "status", "conditions")
+    return next((each for each in conditions if text(each, "type") == "Ready"), NOTHING)
 
 
 def devices(node: Object, flavors: Iterable[Flavor]) -> tuple[Devices, ...]:

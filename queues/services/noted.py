@@ -30,12 +30,14 @@ class Said(NamedTuple):
     """How an object stands, and the digest of that.
 
     ``own``: of a queue or a cohort its parent and its quota lines, of a node its state and its
-    devices. ``created`` is when it was made, if it stands unchanged since then.
+    devices. ``created`` is when it was made, if it stands unchanged since then; ``flipped`` is
+    when its condition changed last, which is the time of a change between two looks.
     """
 
     digest: int
     own: tuple[str, list[dict[str, Any]]]
     created: datetime | None = None
+    flipped: datetime | None = None
 
 
 class Look(NamedTuple):
@@ -143,4 +145,7 @@ def _since(said: Said | None, before: _Last | None, sign: datetime | None, now: 
     else:
         heard = sign or (before.observed_at if before else now)
         bound = between(min(heard, now), now)
+        flipped = said.flipped if said else None
+        if flipped and min(heard, now) <= flipped <= now:
+            bound = Bound(flipped)
     return not_before(bound, before.since) if before else bound

@@ -3,7 +3,7 @@
 import pytest
 
 from kube.keys import RESOURCE
-from kube.node_devices import Flavor, devices, read_flavor, state
+from kube.node_devices import Flavor, devices, flipped_at, read_flavor, state
 
 GPU, MIG = "nvidia.com/gpu", "nvidia.com/mig-1g.5gb"
 LABELS = {"model": "a100", "zone": "x"}
@@ -57,3 +57,12 @@ def test_a_node_that_is_not_ready_is_down_whatever_else_it_is(ready, unschedulab
     conditions += [{"type": "Ready", "status": ready}] if ready else []
     item = {"spec": {"unschedulable": unschedulable}, "status": {"conditions": conditions}}
     assert state(item) == found
+
+
+@pytest.mark.parametrize(
+    ("written", "found"),
+    [("2026-11-29T12:00:00Z", "2026-11-29 12:00:00+00:00"), ("soon", "None"), (None, "None")],
+)
+def test_a_node_says_when_it_became_what_it_is(written, found):
+    ready = {"type": "Ready", "status": "True", "lastTransitionTime": written}
+    assert str(flipped_at({"status": {"conditions": [ready]}})) == found

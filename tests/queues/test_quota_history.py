@@ -268,6 +268,21 @@ def test_a_node_that_can_be_used_no_longer(side):
     ]  # fmt: skip
 
 
+def test_a_node_says_itself_when_it_went_down(side, lab):
+    """Its condition is exact where it lies between two looks; an older one tells nothing."""
+    side.listed(ResourceFlavor=[flavor()], Node=[node(), node("n2")])
+    alive = timezone.now() - timedelta(hours=2)
+    Stream.objects.update(alive_at=alive)
+    second = Side(lab.cluster)
+    went = (alive + timedelta(minutes=5)).replace(microsecond=0)
+    down = node("n3", ready="Unknown")
+    down["status"]["conditions"][0]["lastTransitionTime"] = went.isoformat()
+    second.listed(ResourceFlavor=[flavor()], Node=[node(unschedulable=True), node("n2"), down])
+    found = {row.name: row for row in NodeChange.objects.order_by("pk")}
+    assert (found["n3"].quality, found["n3"].since, found["n3"].earliest) == ("exact", went, None)
+    assert (found["n1"].state, found["n1"].quality) == ("cordoned", "bounded")
+
+
 def test_a_node_without_devices_is_of_no_interest(side):
     side.listed(ResourceFlavor=[flavor()], Node=[node(devices=0)])
     side.tell("Node", node(devices=0, ready="False"), change="MODIFIED")
