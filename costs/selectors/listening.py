@@ -12,6 +12,8 @@ from queues.models import Gap, QuotaChange, Stream
 
 #: What the ledger counts with comes over these lines.
 KINDS: Final = ("Workload", "ClusterQueue", "Cohort")
+#: Without these lines nothing is known; a cluster may do without cohorts.
+NEEDED: Final = frozenset({"Workload", "ClusterQueue"})
 #: Signs of life come every five seconds; three of them may fail to come without a meaning.
 SILENT: Final = timedelta(seconds=15)
 #: A gap after which every change was delivered late hides nothing.
@@ -31,11 +33,15 @@ def gaps(cluster_id: int, span: Span) -> list[Span]:
 def unheard(cluster_id: int, span: Span, now: datetime) -> list[Span]:
     """Return the parts of a span before the first look, and after the last sign of life.
 
-    Two queries. A line that is lost becomes a gap only when it is back.
+    Two queries. A line that is lost becomes a gap only when it is back; without a line nothing
+    can be said of any time.
     """
     first = begun(cluster_id)
     until = instant(first) + 1 if first else span.ends
-    lines = Stream.objects.filter(cluster=cluster_id, kind__in=KINDS)
+    lines = list(Stream.objects.filter(cluster=cluster_id, kind__in=KINDS))
+    if not {line.kind for line in lines} >= NEEDED:
+        # Kueue has been removed, and with it the line and what it has said last.
+        return [span]
     signs = (
         min(each for each in (line.alive_at, line.lost_since, now) if each is not None)
         for line in lines
@@ -62,6 +68,7 @@ def heard_until(cluster_id: int) -> datetime | None:
     lines = Stream.objects.filter(cluster=cluster_id, kind__in=KINDS)
     rows = list(lines.values_list("kind", "alive_at", "lost_since", "epoch", "noted_epoch"))
     behind = [kind for kind, _, _, epoch, noted in rows if kind == "Workload" and noted < epoch]
-    if behind or "Workload" not in {row[0] for row in rows} or any(row[1] is None for row in rows):
+    read = {kind for kind, alive, *_ in rows if alive is not None}
+    if behind or len(read) < len(rows) or not read >= NEEDED:
         return None
     return min(each for _, alive, lost, _, _ in rows for each in (alive, lost) if each is not None)

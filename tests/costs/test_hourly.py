@@ -9,6 +9,7 @@ from django.db import connection, transaction
 from costs.models import Period, PoolHour, Run, TenantHour
 from costs.services import hourly
 from costs.times import HOUR, Span, instant
+from queues.services import observed_rows as rows
 from tenants.models import Revision
 from tests.costs.ledger_rows import ITEMS, book_of, closed
 from tests.costs.watched import HOUR as BEGIN
@@ -51,8 +52,8 @@ def story(watched, until=185):
 def stored(model=TenantHour):
     """Everything that rows say but which run they are of."""
     own = ("id", "run_id")
-    rows = model.objects.order_by("hour", *(["tenant__slug"] if model is TenantHour else []))
-    return [{k: v for k, v in row.items() if k not in own} for row in rows.values()]
+    found = model.objects.order_by("hour", *(["tenant__slug"] if model is TenantHour else []))
+    return [{k: v for k, v in row.items() if k not in own} for row in found.values()]
 
 
 def fact(tenant, hour=BEGIN):
@@ -165,6 +166,15 @@ def test_time_after_the_last_sign_of_life_is_missing(lab, watched):
     assert list(found.values_list("coverage", "quality")) == [
         (HOUR, "observed"), (2400, "partial"), (0, "missing"),
     ]  # fmt: skip
+
+
+def test_a_cluster_without_kueue_is_not_observed(lab, watched):
+    """Its line and what it has said last are gone, and what was open then is not held for ever."""
+    story(watched, until=100)
+    rows.unserved(lab.cluster, "Workload")
+    watched.alive(after(185))
+    hourly.count(cluster=lab.cluster, span=THREE)
+    assert set(TenantHour.objects.values_list("coverage", "quality")) == {(0, "missing")}
 
 
 def test_a_cluster_that_nobody_watched_has_no_facts(lab):
