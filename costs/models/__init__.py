@@ -4,6 +4,7 @@ from costs.models.bills import BillFile, BillLine, BillProblem, BillSource
 from costs.models.facts import PoolHour, Run, TenantHour
 from costs.models.periods import Discrepancy, Period, Statement, StatementLine
 from costs.models.prices import ExchangeRate, PolicyVersion, Price, PriceBook, PriceVersion
+from costs.models.rollups import PoolDay, PoolMonth, TenantDay, TenantMonth
 
 __all__ = [
     "BillFile",
@@ -14,12 +15,16 @@ __all__ = [
     "ExchangeRate",
     "Period",
     "PolicyVersion",
+    "PoolDay",
     "PoolHour",
+    "PoolMonth",
     "Price",
     "PriceBook",
     "PriceVersion",
     "Run",
     "Statement",
     "StatementLine",
+    "TenantDay",
     "TenantHour",
+    "TenantMonth",
 ]

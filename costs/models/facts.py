@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from django.db import models
 from django.db.models import F, Q
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from costs.facts import Quality
@@ -25,7 +26,8 @@ class Run(models.Model):
     starts = models.DateTimeField(_("starts"))
     ends = models.DateTimeField(_("ends"))
     result = models.CharField(_("result"), max_length=64)
-    at = models.DateTimeField(_("counted"), auto_now_add=True)
+    # What was on record at this moment is in it, and nothing that was noted later.
+    at = models.DateTimeField(_("counted"), default=timezone.now)
 
     class Meta:
         verbose_name = _("run")
@@ -33,20 +35,20 @@ class Run(models.Model):
         constraints = [
             models.CheckConstraint(condition=Q(ends__gt=F("starts")), name="run_has_length"),
         ]
+        indexes = [models.Index("cluster", "ends", name="run_by_end")]
 
     def __str__(self) -> str:
         return f"{self.cluster_id} {self.starts:%F %R}"
 
 
-class TenantHour(models.Model):
-    """One tenant in one pool for one hour; without a tenant it is nobody's.
+class TenantSums(models.Model):
+    """What one tenant had in one pool; without a tenant it is nobody's.
 
     ``used`` is in thousandths, ``seen`` and ``expected`` say how much was looked at; NULL is not
-    known, which is not 0. ``coverage`` are observed seconds of the hour.
+    known, which is not 0.
     """
 
     cluster = models.ForeignKey(Cluster, models.PROTECT, related_name="+")
-    hour = models.DateTimeField(_("hour"))
     tenant = models.ForeignKey(Tenant, models.PROTECT, related_name="+", null=True)
     flavor = models.CharField(_("flavor"), max_length=253)
     resource = models.CharField(_("resource"), max_length=317)
@@ -68,8 +70,17 @@ class TenantHour(models.Model):
     used = models.BigIntegerField(_("used"), null=True)
     seen = models.BigIntegerField(_("seen"), null=True)
     expected = models.BigIntegerField(_("expected"), null=True)
-    coverage = models.PositiveSmallIntegerField(_("coverage"))
     quality = models.CharField(_("quality"), max_length=10, choices=names(Quality))
+
+    class Meta:
+        abstract = True
+
+
+class TenantHour(TenantSums):
+    """One tenant in one pool for one hour; ``coverage`` are observed seconds of the hour."""
+
+    hour = models.DateTimeField(_("hour"))
+    coverage = models.PositiveSmallIntegerField(_("coverage"))
     run = models.ForeignKey(Run, models.PROTECT, related_name="+")
 
     class Meta:
@@ -109,11 +120,10 @@ class TenantHour(models.Model):
         return f"{self.tenant_id} {self.flavor} {self.hour:%F %R}"
 
 
-class PoolHour(models.Model):
-    """One pool for one hour: its devices, and quota that belongs to departments themselves."""
+class PoolSums(models.Model):
+    """The devices of one pool, and quota of it that belongs to departments themselves."""
 
     cluster = models.ForeignKey(Cluster, models.PROTECT, related_name="+")
-    hour = models.DateTimeField(_("hour"))
     flavor = models.CharField(_("flavor"), max_length=253)
     resource = models.CharField(_("resource"), max_length=317)
     ready = models.BigIntegerField(_("ready"))
@@ -122,6 +132,15 @@ class PoolHour(models.Model):
     nominal = models.BigIntegerField(_("quota of departments"))
     borrowed = models.BigIntegerField(_("borrowed of it"))
     overdraft = models.BigIntegerField(_("overdraft"))
+
+    class Meta:
+        abstract = True
+
+
+class PoolHour(PoolSums):
+    """One pool for one hour."""
+
+    hour = models.DateTimeField(_("hour"))
     run = models.ForeignKey(Run, models.PROTECT, related_name="+")
 
     class Meta:

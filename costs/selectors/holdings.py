@@ -1,28 +1,26 @@
-"""What Workloads held, from the intervals that the observer has written.
+"""What Workloads held, from the intervals that the observer has written, and for whom.
 
 The ledger counts devices alone. A bound that no condition gave comes with the earliest and the
-latest time at which it can have been, so that a sum knows how far off it may be. What changed
-while nobody listened is in the gaps.
+latest time at which it can have been, so that a sum knows how far off it may be.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
-from itertools import chain
 from typing import Any, Final
 
-from django.db.models import F, Q, QuerySet, Value
+from django.db.models import Q, Subquery, Value
+from django.db.models.functions import Coalesce
 
 from costs.facts import Hold, Phase, Pool
+from costs.steps import Dated
 from costs.times import Span, instant, moment
 from kube.lifecycle_facts import is_device
-from queues.models import Gap, Interval, Lifetime
-from tenants.models import Queue
+from queues.models import Interval, Lifetime
+from tenants.models import Revision
 
 HOLDING: Final = tuple(each.value for each in Phase)
-#: A gap after which every change was delivered late hides nothing.
-_BLIND: Final = str(Gap.Healed.LISTED)
 _CHUNK: Final = 5000
 _COLUMNS: Final = (
     "queue", "phase", "held", "starts", "starts_earliest", "starts_latest", "ends",
@@ -31,9 +29,10 @@ _COLUMNS: Final = (
 
 
 def holds(cluster_id: int, span: Span) -> Iterator[Hold]:
-    """Yield what was held of devices at any time of a span, in two queries.
+    """Yield what was held of devices at any time of a span, in one query.
 
-    The span is not in the future: what is still held counts to its end.
+    The span is not in the future: what is still held counts to its end. One statement reads
+    both tables, so that a phase which ends meanwhile is in exactly one of them.
     """
     lo, hi = moment(span.starts), moment(span.ends)
     # An interval that can have reached into the span, whatever its best guess is.
@@ -43,12 +42,9 @@ def holds(cluster_id: int, span: Span) -> Iterator[Hold]:
     lasting = Lifetime.objects.filter(begins, cluster=cluster_id, phase__in=HOLDING).annotate(
         ends=Value(hi), ends_earliest=Value(hi), ends_latest=Value(hi)
     )
-    for row in chain(_rows(over), _rows(lasting)):
+    both = over.values_list(*_COLUMNS).union(lasting.values_list(*_COLUMNS), all=True)
+    for row in both.iterator(chunk_size=_CHUNK):
         yield from _holds(dict(zip(_COLUMNS, row, strict=True)))
-
-
-def _rows(rows: QuerySet[Any]) -> Iterator[tuple[Any, ...]]:
-    return rows.values_list(*_COLUMNS).iterator(chunk_size=_CHUNK)
 
 
 def _holds(row: dict[str, Any]) -> Iterator[Hold]:
@@ -69,17 +65,26 @@ def _span(starts: datetime, ends: datetime) -> Span:
     return Span(first, max(first, last))
 
 
-def owners(cluster_id: int) -> dict[str, str]:
-    """Return the tenant of each queue by its name, as the catalog has it now; one query."""
-    rows = Queue.objects.filter(cluster=cluster_id).annotate(slug=F("tenant__slug"))
-    return dict(rows.values_list("name", "slug"))
+def owners(cluster_id: int, span: Span) -> dict[str, Dated[str]]:
+    """Return the tenant of each queue over a span, as the catalog had it then; one query.
 
-
-def gaps(cluster_id: int, span: Span) -> list[Span]:
-    """Return the times of a span whose changes may be unknown, widened to whole seconds."""
-    rows = Gap.objects.filter(
-        cluster=cluster_id, kind="Workload", healed=_BLIND,
-        starts__lt=moment(span.ends), ends__gt=moment(span.starts),
-    )  # fmt: skip
-    times = rows.order_by("starts").values_list("starts", "ends")
-    return [Span(instant(starts), instant(ends) + 1) for starts, ends in times]
+    What was before the first revision was found as that one says.
+    """
+    rows = Revision.objects.filter(cluster=cluster_id)
+    before = rows.filter(committed_at__lte=moment(span.starts)).order_by("-number")
+    since = Coalesce(Subquery(before.values("number")[:1]), Value(1))
+    wanted = Q(number=1) | Q(number__gte=since, committed_at__lt=moment(span.ends))
+    steps: dict[str, dict[int, str | None]] = {}
+    columns = ("number", "committed_at", "catalog__tenants")
+    for number, committed_at, tenants in (
+        rows.filter(wanted).order_by("number").values_list(*columns)
+    ):
+        at = 0 if number == 1 else instant(committed_at)
+        now = {
+            queue["name"]: tenant["slug"]
+            for tenant in tenants or ()
+            for queue in tenant.get("queues") or ()
+        }
+        for queue in {*steps, *now}:
+            steps.setdefault(queue, {})[at] = now.get(queue)
+    return {queue: Dated(list(found.items())) for queue, found in steps.items()}

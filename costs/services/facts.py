@@ -6,13 +6,16 @@ The hours of a closed period cannot be written; the database refuses them.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
 from typing import Final
 
 from django.db import transaction
+from django.utils import timezone
 
 from costs.digest import digest
 from costs.facts import Fact, HourFacts, PoolFact
 from costs.models import PoolHour, Run, TenantHour
+from costs.services.rollups import roll
 from costs.times import Span, moment
 from tenants.models import Cluster, Tenant
 
@@ -24,16 +27,22 @@ _COUNTED: Final = (
 
 
 @transaction.atomic
-def store(*, cluster: Cluster, span: Span, found: Iterable[HourFacts]) -> Run:
+def store(
+    *, cluster: Cluster, span: Span, found: Iterable[HourFacts], at: datetime | None = None
+) -> Run:
     """Replace the facts of a span by those that were counted; returns the run with their hash.
+
+    The days and months of these hours are made anew with them. ``at``: the moment whose records
+    they were counted from, else now.
 
     Tenants are named by their slugs. ``KeyError`` for one that does not exist: its time would be
     lost otherwise.
     """
     facts = list(found)
     run = Run.objects.create(
-        cluster=cluster, starts=moment(span.starts), ends=moment(span.ends), result=digest(facts)
-    )
+        cluster=cluster, starts=moment(span.starts), ends=moment(span.ends), result=digest(facts),
+        at=at or timezone.now(),
+    )  # fmt: skip
     for model in (TenantHour, PoolHour):
         model.objects.filter(cluster=cluster, hour__gte=run.starts, hour__lt=run.ends).delete()
     tenants = dict(Tenant.objects.values_list("slug", "pk"))
@@ -43,6 +52,7 @@ def store(*, cluster: Cluster, span: Span, found: Iterable[HourFacts]) -> Run:
     PoolHour.objects.bulk_create(
         (_pool(run, each) for hour in facts for each in hour.pools), batch_size=_BATCH
     )
+    roll(cluster=cluster, span=span)
     return run
 
 

@@ -111,6 +111,8 @@ APPEND_ONLY_TABLES = (
     "queues_eviction",
     "queues_conditionchange",
     "queues_gap",
+    "queues_quotachange",
+    "queues_nodechange",
 )
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 

@@ -16,6 +16,7 @@ from queues.models.links import Credential, Link
 from queues.models.observed import ObservedObject, Stream, Workload
 from queues.models.order import QueueOrder
 from queues.models.plans import Decision, Plan, PlanObject
+from queues.models.quota_history import NodeChange, QuotaChange
 
 __all__ = [
     "Apply",
@@ -28,6 +29,7 @@ __all__ = [
     "Interval",
     "Lifetime",
     "Link",
+    "NodeChange",
     "ObjectResult",
     "ObservedEvent",
     "ObservedObject",
@@ -36,6 +38,7 @@ __all__ = [
     "PlanObject",
     "Quality",
     "QueueOrder",
+    "QuotaChange",
     "Stream",
     "UnknownText",
     "Workload",

@@ -14,6 +14,7 @@ from django.contrib.postgres.constraints import ExclusionConstraint
 from django.contrib.postgres.fields import RangeOperators
 from django.db import models
 from django.db.models import F, Func, Q, Value
+from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
 from tenants.models import Cluster
@@ -127,6 +128,8 @@ class Interval(models.Model):
     preemptor_uid = models.CharField(max_length=64, blank=True)
     devices = models.BigIntegerField(_("devices held"))
     held = models.JSONField(_("held"), default=list)
+    # When the row was written: what was counted before does not know of it.
+    noted_at = models.DateTimeField(_("noted"), db_default=Now())
 
     class Meta:
         verbose_name = _("interval")
@@ -151,6 +154,7 @@ class Interval(models.Model):
         indexes = [
             models.Index("lifetime", "starts", name="interval_of_lifetime"),
             models.Index("cluster", "ends", name="interval_by_end"),
+            models.Index("cluster", "noted_at", name="interval_by_note"),
         ]
 
     def __str__(self) -> str:

@@ -10,7 +10,14 @@ import msgspec
 from django.db import connection, models
 from psycopg import sql
 
-from queues.models import ConditionChange, Eviction, Interval, Lifetime
+from queues.models import (
+    ConditionChange,
+    Eviction,
+    Interval,
+    Lifetime,
+    NodeChange,
+    QuotaChange,
+)
 from queues.services.lives import COLUMNS
 from queues.services.merge import as_csv
 
@@ -26,12 +33,18 @@ EVICTION: Final = (
     "message", "queue", "priority_class", "priority", "devices", "running_since", "checkpoint_at",
     "lost_seconds",
 )  # fmt: skip
+NOTED: Final = (
+    "cluster_id", "name", "removed", "since", "quality", "earliest", "latest", "observed_at",
+    "digest", "epoch",
+)  # fmt: skip
 CHANGE: Final = ("lifetime_id", "type", "status", "reason", "message", "at", "seen_at")
 TABLES: Final[dict[type[models.Model], tuple[str, ...]]] = {
     Lifetime: COLUMNS,
     Interval: INTERVAL,
     Eviction: EVICTION,
     ConditionChange: CHANGE,
+    QuotaChange: (*NOTED, "kind", "parent", "lines"),
+    NodeChange: (*NOTED, "state", "devices"),
 }
 
 Row = Sequence[Any]

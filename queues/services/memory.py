@@ -17,6 +17,7 @@ from kube.manager_facts import Manager
 from kube.queue_settings import QueueSettings
 from kube.wire import Change
 from queues.models import Link, ObservedObject, Stream, Workload
+from queues.services import noted
 from queues.services import observed_rows as rows
 from queues.services.happened import Happened
 from queues.services.known import Known, Named
@@ -84,6 +85,8 @@ class Memory:
         self.gone: dict[str, Record] = {}
         self.events: dict[str, Object] = {}
         self.objects: dict[Named, int] = {}
+        #: What the histories of quotas and nodes have on record, by kind and name.
+        self.noted: dict[noted.Key, int] = {}
         self.stored: dict[str, int] = {}
         self.kept: dict[str, dict[str, str]] = {}
         self.since: datetime | None = None
@@ -110,6 +113,7 @@ class Memory:
         here = {"cluster": self.cluster}
         objects = ObservedObject.objects.filter(**here)
         self.objects = rows.digests(objects, "kind", "namespace", "name")
+        self.noted = noted.load(self.cluster)
         found = Workload.objects.filter(**here)
         self.stored = rows.digests(found.filter(stray=False), "uid")
         self.strays.load(rows.digests(found.filter(stray=True), "uid"))

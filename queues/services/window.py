@@ -36,6 +36,7 @@ from queues.services.observed import (
     encoded,
     version_of,
 )
+from queues.services.quota_history import QuotaHistory
 from queues.services.records import ODD, Record
 from queues.services.strays import JobRecord
 from queues.services.wanted import Wanted
@@ -81,7 +82,7 @@ class Window:
         self.memory = memory
         self.cluster = memory.cluster
         self.wanted = Wanted(memory.cluster)
-        self.noting = Noting(memory)
+        self.noting, self.quotas = Noting(memory), QuotaHistory(memory)
         self._unreadable: set[str] = set()
 
     def write(self, *, again: int, strays: bool = False) -> Written:
@@ -108,6 +109,7 @@ class Window:
             done.rows += self._write_workloads(changed, done, now)
             done.rows += self._sweep(done)
             self.noting.write(_moves(changed), now)
+            self.quotas.write(now)
             done.rows += self._write_events()
             kept = self._write_strays(loose, done, now)
             self._count_unknown(changed.values(), now)
@@ -293,6 +295,7 @@ class Window:
         for uid, record, _ in loose:
             record.digest = kept[uid]
         self.noting.committed()
+        self.quotas.committed()
         self.memory.written(read, {name: number for name, (number, _) in objects.items()})
 
 

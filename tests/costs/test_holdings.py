@@ -7,7 +7,8 @@ import pytest
 from costs.facts import Grant, Pool, Quality, Records
 from costs.ledger import ledger
 from costs.lending import Quota
-from costs.selectors.holdings import gaps, holds, owners
+from costs.selectors.holdings import holds, owners
+from costs.selectors.listening import gaps
 from costs.steps import Dated
 from costs.times import HOUR, Span, hour_of, instant
 from queues.models import Gap
@@ -42,7 +43,7 @@ def counted(lab, span):
     known = Records(
         holds=list(holds(lab.cluster.pk, span)),
         grants={("nlp-train", A100): Dated([(0, Grant((), Quota(16)))])},
-        owners={name: Dated([(0, slug)]) for name, slug in owners(lab.cluster.pk).items()},
+        owners=owners(lab.cluster.pk, span),
         gaps=gaps(lab.cluster.pk, span),
     )
     return [fact for hour in ledger(known, span) for fact in hour.facts if fact.held]
