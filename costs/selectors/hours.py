@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from django.db.models import F, Q, QuerySet
 
-from costs.facts import NOBODY, Fact, Pool, Quality
+from costs.facts import NOBODY, Fact, Pool, PoolFact, Quality
 from costs.models import PoolHour, TenantHour
 from costs.times import Span, instant, moment
 from costs.used import Use, together
@@ -21,6 +21,8 @@ _COUNTED: Final = (
 COLUMNS: Final = (
     "hour", "of", "flavor", "resource", "quality", "used", "seen", "expected", *_COUNTED,
 )  # fmt: skip
+#: In the order of a fact.
+_OF_POOLS: Final = ("ready", "cordoned", "down", "nominal", "borrowed", "overdraft")
 _CHUNK: Final = 5000
 
 
@@ -47,6 +49,13 @@ def fact(row: dict[str, Any]) -> Fact:
         use=Use(row["used"], row["seen"], row["expected"]) if known else None,
         **{name: row[name] for name in _COUNTED},
     )
+
+
+def pools(rows: QuerySet[PoolHour]) -> Iterator[PoolFact]:
+    """Yield stored hours of pools as facts; one query."""
+    found = rows.order_by("hour").values_list("hour", "flavor", "resource", *_OF_POOLS)
+    for hour, flavor, resource, *numbers in found.iterator(chunk_size=_CHUNK):
+        yield PoolFact(instant(hour), Pool(flavor, resource), *numbers)
 
 
 def counted(cluster_id: int, span: Span) -> set[int]:

@@ -109,12 +109,12 @@ def _column(number: int, day: Day, slot: Fraction, top: int) -> Column:
     date = moment(day.starts).day
     return Column(
         day=day,
-        x=_percent(left + inset),
-        width=_percent(slot - 2 * inset),
-        slot_x=_percent(left),
-        slot_end=_percent(right),
-        slot_width=_percent(slot),
-        middle=_percent(left + slot * Fraction(1, 2)),
+        x=percent(left + inset),
+        width=percent(slot - 2 * inset),
+        slot_x=percent(left),
+        slot_end=percent(right),
+        slot_width=percent(slot),
+        middle=percent(left + slot * Fraction(1, 2)),
         boxes=_boxes(day.sums, top) if day.sums else [],
         line=_y(day.sums.committed, top) if day.sums else None,
         label=str(date) if date % _WEEK == 1 else "",
@@ -137,6 +137,7 @@ def _y(seconds: int, top: int) -> int:
     return HEIGHT - round(Fraction(seconds * (HEIGHT - TOP), top * HOUR))
 
 
-def _percent(hundredths: Fraction) -> str:
+def percent(hundredths: Fraction) -> str:
+    """Write hundredths of a percent as a part of the width."""
     whole = round(hundredths)
     return f"{whole // 100}.{whole % 100:02}%"

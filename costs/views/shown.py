@@ -20,7 +20,7 @@ from costs.selectors.months import Day
 from costs.selectors.pricing import Line, Priced
 from costs.statements import lines as settled
 from costs.times import moment
-from costs.views.words import hours_text, money_text, percent_text, rate_text, use_text
+from costs.views.words import hours_text, money_text, rate_text, seen_text, use_text
 from portal.web.wording import DASH
 
 QUANTITIES: Final[Sequence[tuple[str, Callable[[Sums], int]]]] = (
@@ -130,8 +130,7 @@ def _day(day: Day) -> DayRow:
     values = [hours_text(of(day.sums)) if day.sums else DASH for _key, of in QUANTITIES]
     use = day.sums.use if day.sums else None
     used, _words = use_text(use)
-    seen = percent_text(use.coverage) if use and use.coverage is not None else DASH
-    return DayRow(day, moment(day.starts).date(), values, used, seen, _hours(day))
+    return DayRow(day, moment(day.starts).date(), values, used, seen_text(use), _hours(day))
 
 
 def _hours(day: Day) -> str:

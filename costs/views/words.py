@@ -24,7 +24,8 @@ def hours(seconds: Fraction | int) -> Decimal:
 def hours_text(seconds: Fraction | int) -> str:
     """Return resource-hours as pages show them: "5,376.0"."""
     found = shown(Fraction(seconds) * Fraction(1, HOUR), DECIMALS)
-    return number_format(found, decimal_pos=DECIMALS, force_grouping=True)
+    text = number_format(abs(found), decimal_pos=DECIMALS, force_grouping=True)
+    return f"{MINUS}{text}" if found < 0 else text
 
 
 def money_text(amount: Fraction | Decimal, currency: str) -> str:
@@ -46,6 +47,17 @@ def percent_text(part: Fraction) -> str:
     """Return a part of the whole as a percentage without decimals, never rounded up to 100."""
     whole = int(part * 100) if part < 1 else round(part * 100)
     return _("%(n)s %%") % {"n": number_format(whole)}
+
+
+def share_text(part: Fraction) -> str:
+    """Return a part of the whole as a percentage with one decimal."""
+    found = shown(part * 100, DECIMALS)
+    return _("%(n)s %%") % {"n": number_format(found, decimal_pos=DECIMALS)}
+
+
+def seen_text(use: Use | None) -> str:
+    """Return how much of the running time was looked at."""
+    return DASH if use is None or use.coverage is None else percent_text(use.coverage)
 
 
 def use_text(use: Use | None) -> tuple[str, str]:
