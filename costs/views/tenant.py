@@ -12,7 +12,6 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from costs.facts import Quality
-from costs.selectors import statements
 from costs.selectors.months import Day
 from costs.selectors.pricing import all_priced
 from costs.selectors.tenant_month import TenantMonth, tenant_month
@@ -20,6 +19,7 @@ from costs.times import moment
 from costs.views import files, shown
 from costs.views.asked import Asked, asked, query
 from costs.views.chart import chart
+from costs.views.statement import listed
 from costs.views.words import hours, unit
 from portal.web.pages import page
 from tenants import access
@@ -51,7 +51,7 @@ def costs(request: HttpRequest, slug: str) -> HttpResponse:
     if found.days:
         context |= _month(found)
     if sees_money:
-        context["statements"] = statements.newest(row.pk)
+        context["statements"] = listed(row)
         priced = all_priced(wanted.month, found.facts) if found.facts else []
         context["books"] = [shown.amounts(each) for each in priced if each.lines]
     return page(request, "costs/tenant.html", context)
