@@ -14,10 +14,12 @@ from costs.models import PoolHour, TenantHour
 from costs.times import Span, instant, moment
 from costs.used import Use, together
 
-_COUNTED: Final = (
+#: What two facts are together is the sum of theirs.
+SUMMED: Final = (
     "committed", "held", "own", "borrowed", "lent", "overdraft", "excess", "reserved", "admitted",
-    "draining", "running", "terminating", "unmanaged", "held_least", "held_most", "coverage",
+    "draining", "running", "terminating", "unmanaged", "held_least", "held_most",
 )  # fmt: skip
+_COUNTED: Final = (*SUMMED, "coverage")
 COLUMNS: Final = (
     "hour", "of", "flavor", "resource", "quality", "used", "seen", "expected", *_COUNTED,
 )  # fmt: skip
@@ -100,4 +102,19 @@ def sums(found: Iterable[Fact]) -> Sums:
         lent=sum(one.lent for one in each),
         idle=sum(one.idle for one in each),
         use=together(measured) if any(use is not None for use in uses) else None,
+    )
+
+
+def added(found: Iterable[Sums], use: Use | None) -> Sums:
+    """Add up sums of several tenants; their ``use`` is told, also of those without a measurement."""
+    each = list(found)
+    return Sums(
+        committed=sum(one.committed for one in each),
+        held=sum(one.held for one in each),
+        own=sum(one.own for one in each),
+        over=sum(one.over for one in each),
+        borrowed=sum(one.borrowed for one in each),
+        lent=sum(one.lent for one in each),
+        idle=sum(one.idle for one in each),
+        use=use,
     )

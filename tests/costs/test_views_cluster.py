@@ -1,10 +1,13 @@
 """A month of a pool: all tenants in one table, its devices, and where their time went."""
 
 import re
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 import time_machine
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from costs.facts import Pool, Quality
 from costs.models import TenantHour
@@ -14,6 +17,7 @@ from costs.selectors.pool_month import TenantRow, pool_month
 from costs.times import HOUR
 from costs.used import Use
 from costs.views.cluster import ordered
+from costs.waterfall import waterfall
 from portal.web.wording import MINUS
 from tenants.models import Cluster
 from tests.cast import MARK
@@ -83,6 +87,45 @@ def test_every_second_stands_in_one_row_of_the_waterfall(two_hours, client):
                 "Used as the devices measured it 20.0 27.0 %"):  # fmt: skip
         assert row in said
     assert "Not explained" not in said
+
+
+HOURS = st.integers(0, 6)
+USES = st.none() | st.builds(lambda n: Use(n * 500 * HOUR, n * HOUR, n * HOUR), HOURS)
+KINDS = (
+    "committed",
+    "own",
+    "borrowed",
+    "reserved",
+    "admitted",
+    "running",
+    "terminating",
+    "unmanaged",
+)
+
+
+@st.composite
+def any_fact(draw, tenant):
+    gpus = {kind: draw(HOURS) for kind in KINDS}
+    fact = stored.fact(stored.at(1), tenant, use=draw(USES), **gpus)
+    held = fact.own + fact.borrowed
+    reserved = min(fact.reserved, held)
+    return replace(fact, held=held, reserved=reserved, admitted=held - reserved)
+
+
+@given(st.data())
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_what_the_database_adds_up_is_what_facts_add_up_to(lab, data):
+    facts = [data.draw(any_fact(tenant)) for tenant in ("nlp", "cv", "")]
+    stored.store(lab.cluster, *facts, devices=60, down=3, nominal=4)
+    found = pool_month(lab.cluster.pk, Month(2026, 11), None, stored.at(3))
+    expected = waterfall(facts, stored.pool(stored.at(1), 60, down=3, nominal=4))
+
+    assert found.fall.rows == expected.rows
+    assert found.fall.whole == expected.billed
+    assert found.total == sums(facts)
+    assert {row.slug: row.sums for row in found.tenants} == {
+        one.tenant: sums([one]) for one in facts
+    }
 
 
 def test_bars_follow_each_other(two_hours, client):
