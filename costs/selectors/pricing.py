@@ -17,7 +17,7 @@ from django.db.models import Q
 
 from costs.facts import Fact
 from costs.models import Period, PolicyVersion, PriceVersion
-from costs.models.prices import VersionState
+from costs.models.prices import Purpose, VersionState
 from costs.policy import Base, Policy
 from costs.rates import Basis, NotKnown, PriceBook, PriceKey, Purchase, Unpriced, quantity
 from costs.selectors.months import Month
@@ -89,17 +89,21 @@ class Priced:
         return any(line.rates for line in self.lines)
 
 
-def books(month: Month) -> list[Book]:
+def books(month: Month, *, internal: bool) -> list[Book]:
     """Return the books that are in use in a month; four queries, however many there are.
 
-    A month whose statements are written keeps the version that they were priced by.
+    A month whose statements are written keeps the version that they were priced by. Lists that
+    are ``internal`` are not what a tenant pays.
     """
-    lo, hi = moment(month.span.starts), moment(month.span.ends)
-    fixed = Period.objects.filter(starts__lt=hi, ends__gt=lo, prices__isnull=False)
+    # A period in another zone reaches over an edge of the month, and never over its middle.
+    middle = moment(sum(month.span) // 2)
+    fixed = Period.objects.filter(starts__lte=middle, ends__gt=middle, prices__isnull=False)
     by_book: dict[int, int] = dict(fixed.values_list("book", "prices"))
     versions = PriceVersion.objects.filter(
         Q(pk__in=by_book.values()) | (Q(state=VersionState.ACTIVE) & ~Q(book__in=by_book.keys()))
     )
+    if not internal:
+        versions = versions.exclude(book__purpose=Purpose.LIST)
     found = versions.select_related("book").prefetch_related("prices").order_by("book__name")
     policies = _policies()
     return [
@@ -187,6 +191,6 @@ def _purchase(prices: PriceBook, facts: Sequence[Fact]) -> Purchase:
     return found.pop() if len(found) == 1 else Purchase.ON_DEMAND
 
 
-def all_priced(month: Month, facts: Sequence[Fact]) -> list[Priced]:
+def all_priced(month: Month, facts: Sequence[Fact], *, internal: bool) -> list[Priced]:
     """Return what hours of one pool cost by each book that is in use."""
-    return [priced(book, facts) for book in books(month)]
+    return [priced(book, facts) for book in books(month, internal=internal)]

@@ -52,7 +52,8 @@ def costs(request: HttpRequest, slug: str) -> HttpResponse:
         context |= _month(found)
     if sees_money:
         context["statements"] = listed(row)
-        priced = all_priced(wanted.month, found.facts) if found.facts else []
+        internal = bool(access.rights(request.user).platform)
+        priced = all_priced(wanted.month, found.facts, internal=internal) if found.facts else []
         context["books"] = [shown.amounts(each) for each in priced if each.lines]
     return page(request, "costs/tenant.html", context)
 
