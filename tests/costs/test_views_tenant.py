@@ -226,6 +226,7 @@ def test_each_basis_has_its_amount_and_only_what_is_charged_is_added_up(priced, 
     assert "Borrowed charged 88.0 1.25 110.00" in said
     assert f"Lent out (credit) charged 48.0 1.25 {MINUS}60.00" in said
     assert "Charged by the policy 1,970.00" in said
+    assert "The 12 hours that are missing are in no amount." in said
 
 
 def test_without_a_price_there_is_no_amount(two_days, client):
@@ -334,6 +335,7 @@ def test_a_month_that_nobody_watched_has_no_sums(lab, client):
 
     assert "Nobody watched this pool in any hour of this month" in said
     assert "Committed 0" not in said
+    assert "Nothing to price" in said
 
 
 @pytest.mark.parametrize(
