@@ -107,12 +107,13 @@ def price(
 ) -> Iterator[Charge]:
     """Yield what a tenant pays for one hour on each basis, as far as it had something of it."""
     for basis in bases:
-        if quantity := _quantity(fact, basis):
+        if seconds := quantity(fact, basis):
             key = PriceKey(fact.pool.flavor, basis, purchase)
-            yield book.charge(key, fact.hour, quantity)
+            yield book.charge(key, fact.hour, seconds)
 
 
-def _quantity(fact: Fact, basis: Basis) -> Fraction | int:
+def quantity(fact: Fact, basis: Basis) -> Fraction | int:
+    """Return resource-seconds of a basis; ``NotKnown`` if they were not or are not counted."""
     match basis:
         case Basis.USED:
             return used(fact)

@@ -14,7 +14,9 @@ urlpatterns: list[URLPattern | URLResolver] = [
 ]
 if settings.DEMO:
     urlpatterns.append(path("", include("portal.demo.views")))
-urlpatterns += [path("", include(module)) for module in ("tenants.urls", "queues.urls")]
+urlpatterns += [
+    path("", include(module)) for module in ("tenants.urls", "queues.urls", "costs.urls")
+]
 
 handler400 = "portal.web.errors.bad_request"
 handler403 = "portal.web.errors.forbidden"

@@ -44,6 +44,7 @@ def _draw(request: HttpRequest, row: Tenant, beat: pulse.Pulse) -> tuple[dict[st
     context: dict[str, Any] = {
         "tenant": row, "queues": shown, "requests": opened(row), "ages": oldest(beat.ages), "alive": " ".join(beat.alive),
         "sees_jobs": access.can(request.user, "tenant.jobs", row),
+        "sees_costs": access.can(request.user, "tenant.numbers", row),
         "sees_people": access.can(request.user, "tenant.people", row),
         "may_ask": access.can(request.user, "request.create", row),
     }  # fmt: skip

@@ -26,6 +26,7 @@ VISITS = {
         "/t/nlp/",
         "/t/nlp/requests/new",
         "/t/nlp/people/",
+        "/t/nlp/costs/",
         "/requests/",
         "/requests/*",
     ],
@@ -34,6 +35,7 @@ VISITS = {
     "dave": [
         "/clusters/",
         "/clusters/demo/",
+        "/clusters/demo/costs/",
         "/clusters/register",
         "/catalog/",
         "/catalog/demo/",

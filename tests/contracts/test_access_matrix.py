@@ -7,6 +7,7 @@ to somebody of tenant A.
 
 import tomllib
 import uuid
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
+from costs.models import Period, PriceBook, Statement
 from queues.models import Apply, Plan, Workload
 from tenants import audit
 from tenants.models import Request
@@ -64,6 +66,7 @@ class World:
         self.keys["alice"] = str(self.people.alice.pk)
         self.add("a", self.people.nlp, self.people.alice, "A better model")
         self.add("b", self.people.cv, self.people.grace, f"For {MARK}")
+        self.keys["period"] = self.bill()
 
     def add(self, letter, tenant, author, words):
         cluster = self.people.cluster
@@ -93,6 +96,17 @@ class World:
             f"plan_{letter}": plan.pk,
             f"apply_{letter}": apply.pk,
         }
+
+    def bill(self):
+        """A period in which both tenants have a statement; return its key."""
+        book = PriceBook.objects.create(name="main", purpose="showback", currency="USD")
+        starts = timezone.now().replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+        period = Period.objects.create(book=book, starts=starts, ends=starts + timedelta(days=28))
+        for tenant in (self.people.nlp, self.people.cv):
+            Statement.objects.create(
+                period=period, tenant=tenant, payer_name=str(tenant), total=1, sha256="0" * 64
+            )
+        return period.pk
 
     def args(self, page, which):
         return [str(arg).format_map(self.keys) for arg in MATRIX[page].get(which, [])]

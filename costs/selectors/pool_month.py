@@ -1,0 +1,212 @@
+"""A month of one pool: all its tenants, its devices, and where each of their seconds went."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Final
+
+from django.db.models import BooleanField, Count, ExpressionWrapper, F, Q, QuerySet, Sum
+from django.db.models.functions import Coalesce
+
+from costs.facts import NOBODY, Fact, Pool, PoolFact, Quality
+from costs.models import PoolHour, TenantHour
+from costs.selectors.hours import SUMMED, Sums, added, pools, within
+from costs.selectors.months import GRACE, Month
+from costs.times import hours, instant
+from costs.used import Use, together
+from costs.waterfall import OverCapacity, Row, waterfall
+
+#: In the order in which sums take them.
+_OF_TENANTS: Final = ("committed", "held", "own", "excess", "borrowed", "lent")
+
+
+@dataclass(frozen=True, slots=True)
+class TenantRow:
+    """One tenant in the pool; without a slug it is what no tenant has."""
+
+    slug: str
+    name: str
+    sums: Sums
+
+
+@dataclass(frozen=True, slots=True)
+class Devices:
+    """Devices of the pool and the quota that was given of them, in resource-seconds."""
+
+    ready: int
+    cordoned: int
+    down: int
+    committed: int
+    departments: int
+
+    @property
+    def unsold(self) -> int:
+        """Return what is ready and promised to nobody; below 0 more is promised than is ready."""
+        return self.ready - self.committed - self.departments
+
+
+@dataclass(frozen=True, slots=True)
+class Fall:
+    """The waterfall of all hours in which everything fits.
+
+    ``crowded`` are hours in which more devices were taken than there were, so that something is
+    counted twice; they are in no row.
+    """
+
+    rows: dict[Row, Fraction]
+    whole: Fraction
+    hours: int
+    crowded: int
+
+
+@dataclass(frozen=True, slots=True)
+class PoolMonth:
+    """A pool's month; without a pool nothing of the cluster was counted in it."""
+
+    month: Month
+    pools: list[Pool]
+    pool: Pool | None
+    tenants: list[TenantRow]
+    total: Sums
+    devices: Devices
+    fall: Fall
+    counted: int
+    missing: int
+
+
+def pool_month(cluster_id: int, month: Month, wanted: Pool | None, now: int) -> PoolMonth:
+    """Return a month of the pool that is wanted, or of the first one; three queries.
+
+    The database adds up, so it matters little how many tenants there are. Hours that nobody
+    watched are counted as missing and stand in no sum.
+    """
+    by_pool: dict[Pool, dict[int, PoolFact]] = defaultdict(dict)
+    for each in pools(PoolHour.objects.filter(within(month.span), cluster=cluster_id)):
+        by_pool[each.pool][each.hour] = each
+    pool = wanted or min(by_pool, default=None)
+    exist = by_pool.get(pool, {}) if pool else {}
+    rows = TenantHour.objects.none()
+    if pool and exist:
+        rows = TenantHour.objects.filter(
+            within(month.span), cluster=cluster_id, flavor=pool.flavor, resource=pool.resource
+        )
+    found = _groups(rows)
+    watched = {hour: each for hour, each in exist.items() if _watched(found.get(hour, []))}
+    ended = sum(hour.ends <= now - GRACE or hour.starts in exist for hour in hours(month.span))
+    tenants, use = _tenants(rows)
+    total = added((row.sums for row in tenants), use)
+    return PoolMonth(
+        month=month,
+        pools=sorted(by_pool),
+        pool=pool,
+        tenants=tenants,
+        total=total,
+        devices=_devices(watched.values(), total.committed),
+        fall=_fall(watched, found),
+        counted=len(watched),
+        missing=ended - len(watched),
+    )
+
+
+def _tenants(rows: QuerySet[TenantHour]) -> tuple[list[TenantRow], Use | None]:
+    """Add up the hours of each tenant that were watched, and the use of all; one query."""
+    watched = rows.exclude(quality=Quality.MISSING)
+    of = watched.values_list("tenant__slug", "tenant__display_name").order_by("tenant__slug")
+    summed = of.annotate(
+        *(Sum(name) for name in _OF_TENANTS),
+        Count("used"), Sum("used"), Sum("seen"), expected_=Sum(Coalesce("expected", "running")),
+    )  # fmt: skip
+    found: list[TenantRow] = []
+    uses: list[Use] = []
+    for slug, name, *numbers in summed:
+        *sums, measured, used, seen, expected = (int(each or 0) for each in numbers)
+        uses.append(Use(used, seen, expected))
+        found.append(
+            TenantRow(
+                slug or NOBODY, name or slug or "", _sums(sums, uses[-1] if measured else None)
+            )
+        )
+    known = any(row.sums.use for row in found)
+    return found, together(uses) if known else None
+
+
+def _sums(numbers: Sequence[int], use: Use | None) -> Sums:
+    """Return sums as ``hours.sums`` makes them of facts."""
+    committed, held, own, over, borrowed, lent = numbers
+    idle = committed - (own - over) - lent
+    return Sums(committed, held, own, over, borrowed, lent, idle, use)
+
+
+def _groups(rows: QuerySet[TenantHour]) -> dict[int, list[Fact]]:
+    """Add up the facts of each hour in groups that a waterfall cannot tell from them; one query.
+
+    It cuts at nothing where more or less runs than was granted, and asks whether the use of
+    what runs was measured. Facts that are alike in both can be added up before.
+    """
+    granted = F("admitted") + F("draining")
+    alike = rows.values(
+        "hour",
+        beyond=ExpressionWrapper(Q(running__gt=granted), BooleanField()),
+        unseen=ExpressionWrapper(Q(used__isnull=True, running__gt=0), BooleanField()),
+    )
+    runs = Q(running__gt=0)
+    summed = alike.annotate(
+        **{f"{name}_": Sum(name) for name in SUMMED},
+        **{f"{name}_": Sum(name, filter=runs) for name in ("used", "seen", "expected")},
+        blind=Count("pk", filter=Q(quality=Quality.MISSING)),
+    )
+    found: dict[int, list[Fact]] = defaultdict(list)
+    for row in summed.order_by("hour").iterator(chunk_size=5000):
+        one = _group(row)
+        found[one.hour].append(one)
+    return found
+
+
+def _group(row: Mapping[str, Any]) -> Fact:
+    """Return a group as one fact of nobody; its quality says only whether it was watched."""
+    use = [int(row[f"{name}_"] or 0) for name in ("used", "seen", "expected")]
+    return Fact(
+        hour=instant(row["hour"]),
+        tenant=NOBODY,
+        pool=Pool("", ""),
+        coverage=0,
+        quality=Quality.MISSING if row["blind"] else Quality.OBSERVED,
+        use=None if row["unseen"] else Use(*use),
+        **{name: int(row[f"{name}_"]) for name in SUMMED},
+    )
+
+
+def _watched(found: list[Fact]) -> bool:
+    """Return whether somebody listened in an hour; all its facts say the same."""
+    return all(fact.quality is not Quality.MISSING for fact in found)
+
+
+def _devices(hours: Iterable[PoolFact], committed: int) -> Devices:
+    each = list(hours)
+    return Devices(
+        ready=sum(one.ready for one in each),
+        cordoned=sum(one.cordoned for one in each),
+        down=sum(one.down for one in each),
+        committed=committed,
+        departments=sum(one.nominal for one in each),
+    )
+
+
+def _fall(pools: dict[int, PoolFact], found: dict[int, list[Fact]]) -> Fall:
+    """Add up the waterfalls of hours. Without a bill they begin with the devices that exist."""
+    whole, counted, crowded = Fraction(0), 0, 0
+    parts: dict[Row, Fraction] = dict.fromkeys(Row, Fraction(0))
+    for hour, pool in pools.items():
+        try:
+            each = waterfall(found.get(hour, []), pool)
+        except OverCapacity:
+            crowded += 1
+            continue
+        counted += 1
+        whole += each.billed
+        for row, seconds in each.rows.items():
+            parts[row] += seconds
+    return Fall(parts, whole, counted, crowded)

@@ -1,0 +1,196 @@
+"""What hours cost by the price books that are in use: each basis apart, and what is charged.
+
+Bases overlap (idle time is committed too), so they are never added up; what the policy charges
+is. Nothing here rounds, and what has no price or was not measured is named, never 0.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
+from typing import Final
+
+from django.db.models import Q
+
+from costs.facts import Fact
+from costs.models import Period, PolicyVersion, PriceVersion
+from costs.models.prices import Purpose, VersionState
+from costs.policy import Base, Policy
+from costs.rates import Basis, NotKnown, PriceBook, PriceKey, Purchase, Unpriced, quantity
+from costs.selectors.months import Month
+from costs.selectors.prices import price_book, switches
+from costs.steps import Dated
+from costs.times import instant, moment
+
+#: What is counted by the hour, in the order of a page.
+BASES: Final = (
+    Basis.COMMITTED, Basis.BORROWED, Basis.LENT_CREDIT, Basis.ADMITTED, Basis.RUNNING, Basis.USED,
+    Basis.IDLE,
+)  # fmt: skip
+#: Held time has no price of its own: a policy that charges it cannot be shown by a price list.
+_CHARGED: Final = {
+    Base.COMMITTED: Basis.COMMITTED, Base.ADMITTED: Basis.ADMITTED, Base.USED: Basis.USED,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Book:
+    """A price book as it is used in a month, with its policies by date."""
+
+    name: str
+    purpose: str
+    version: int
+    prices: PriceBook
+    policies: Dated[Policy]
+
+
+@dataclass(slots=True)
+class Line:
+    """One basis: resource-seconds, exact amount, and what of it is charged by the policy.
+
+    ``unpriced`` are resource-seconds without a price, ``unknown`` hours without a measurement.
+    """
+
+    basis: Basis
+    seconds: Fraction = Fraction(0)
+    amount: Fraction = Fraction(0)
+    charged: Fraction | None = None
+    unpriced: Fraction = Fraction(0)
+    unknown: int = 0
+    rates: set[Decimal] = field(default_factory=set)
+
+    @property
+    def whole(self) -> bool:
+        """Return whether the amount is that of all hours."""
+        return not self.unpriced and not self.unknown
+
+    @property
+    def priced(self) -> bool:
+        """Return whether there is an amount at all."""
+        return self.whole or bool(self.rates)
+
+
+@dataclass(frozen=True, slots=True)
+class Priced:
+    """What hours cost by one book. ``due`` is ``None`` where it cannot be told."""
+
+    book: Book
+    lines: list[Line]
+    policy: Policy | None
+    without_policy: int
+    due: Fraction | None
+
+    @property
+    def has_prices(self) -> bool:
+        """Return whether anything of the pool has a price."""
+        return any(line.rates for line in self.lines)
+
+
+def books(month: Month, *, internal: bool) -> list[Book]:
+    """Return the books that are in use in a month; four queries, however many there are.
+
+    A month whose statements are written keeps the version that they were priced by. Lists that
+    are ``internal`` are not what a tenant pays.
+    """
+    # A period in another zone reaches over an edge of the month, and never over its middle.
+    middle = moment(sum(month.span) // 2)
+    fixed = Period.objects.filter(starts__lte=middle, ends__gt=middle, prices__isnull=False)
+    by_book: dict[int, int] = dict(fixed.values_list("book", "prices"))
+    versions = PriceVersion.objects.filter(
+        Q(pk__in=by_book.values()) | (Q(state=VersionState.ACTIVE) & ~Q(book__in=by_book.keys()))
+    )
+    if not internal:
+        versions = versions.exclude(book__purpose=Purpose.LIST)
+    found = versions.select_related("book").prefetch_related("prices").order_by("book__name")
+    policies = _policies()
+    return [
+        Book(
+            name=each.book.name,
+            purpose=each.book.get_purpose_display(),
+            version=each.number,
+            prices=price_book(each),
+            policies=policies.get(each.book_id, Dated([])),
+        )
+        for each in found
+    ]
+
+
+def _policies() -> dict[int, Dated[Policy]]:
+    rows: dict[int, list[tuple[int, Policy | None]]] = defaultdict(list)
+    for each in PolicyVersion.objects.filter(state=VersionState.ACTIVE):
+        rows[each.book_id].append((instant(each.starts), switches(each)))
+    return {book: Dated(found) for book, found in rows.items()}
+
+
+def charged(policy: Policy) -> set[Basis]:
+    """Return the bases of which a policy makes a tenant pay; none if it charges held time."""
+    if policy.base not in _CHARGED:
+        return set()
+    found = {_CHARGED[policy.base]}
+    if policy.base is Base.COMMITTED:
+        # Only there is borrowed time something else than held time.
+        found |= {Basis.BORROWED} if policy.borrow else set()
+        found |= {Basis.LENT_CREDIT} if policy.borrow and policy.credit else set()
+    return found
+
+
+def priced(book: Book, facts: Sequence[Fact]) -> Priced:
+    """Return what hours of one pool cost, on every basis that has a price or is charged."""
+    purchase = _purchase(book.prices, facts)
+    lines = {basis: Line(basis) for basis in BASES}
+    without, countable = 0, True
+    for fact in facts:
+        policy = book.policies.at(fact.hour)
+        due = charged(policy) if policy else set()
+        without += policy is None
+        countable = countable and bool(due)
+        for basis in BASES:
+            _add(lines[basis], fact, book.prices, purchase, charge=basis in due)
+    shown = [line for line in lines.values() if line.rates or line.charged is not None]
+    owed = [line for line in shown if line.charged is not None]
+    can = countable and bool(owed) and all(line.whole for line in owed)
+    return Priced(
+        book=book,
+        lines=shown,
+        policy=book.policies.at(facts[-1].hour) if facts else None,
+        without_policy=without,
+        due=sum((line.charged or Fraction(0) for line in owed), Fraction(0)) if can else None,
+    )
+
+
+def _add(line: Line, fact: Fact, prices: PriceBook, purchase: Purchase, *, charge: bool) -> None:
+    """Add one hour to a basis; credits are negative."""
+    if charge and line.charged is None:
+        line.charged = Fraction(0)
+    try:
+        seconds = Fraction(quantity(fact, line.basis))
+    except NotKnown:
+        line.unknown += 1
+        return
+    if not seconds:
+        return
+    line.seconds += seconds
+    try:
+        cost = prices.charge(PriceKey(fact.pool.flavor, line.basis, purchase), fact.hour, seconds)
+    except Unpriced:
+        line.unpriced += seconds
+        return
+    line.rates.add(cost.rate)
+    line.amount += cost.amount
+    if charge and line.charged is not None:
+        line.charged += cost.amount
+
+
+def _purchase(prices: PriceBook, facts: Sequence[Fact]) -> Purchase:
+    """Return how the devices of a pool are bought: as its only prices say, else on demand."""
+    flavors = {fact.pool.flavor for fact in facts}
+    found = {key.purchase for key in prices.rates if key.flavor in flavors}
+    return found.pop() if len(found) == 1 else Purchase.ON_DEMAND
+
+
+def all_priced(month: Month, facts: Sequence[Fact], *, internal: bool) -> list[Priced]:
+    """Return what hours of one pool cost by each book that is in use."""
+    return [priced(book, facts) for book in books(month, internal=internal)]

@@ -1,0 +1,206 @@
+"""A month of a pool for the platform: who had it, what was sold of it, where its time went."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Final, NamedTuple
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_safe
+
+from costs.facts import Pool
+from costs.selectors.hours import Sums
+from costs.selectors.pool_month import Devices, Fall, PoolMonth, TenantRow, pool_month
+from costs.selectors.tenant_month import Place
+from costs.times import moment
+from costs.views import shown
+from costs.views.asked import Asked, asked, query
+from costs.views.chart import percent
+from costs.views.words import hours_text, seen_text, share_text, unit, use_text
+from costs.waterfall import Row
+from portal.web.pages import page
+from tenants import access
+from tenants.models import Cluster
+
+_USED: Final = "used"
+_NAME: Final = "tenant"
+FIRST: Final = "-committed"
+_OF: Final = dict(shown.QUANTITIES)
+
+#: What stands in each row, from the top down; what there is a bill for alone is not drawn.
+ROWS: Final = {
+    Row.DOWN: (gettext_lazy("Down"), gettext_lazy("nodes that were not ready")),
+    Row.UNSOLD: (gettext_lazy("Unsold"), gettext_lazy("promised to nobody, cordoned devices too")),
+    Row.POOL: (gettext_lazy("Departments' own"), gettext_lazy("their own quota, not borrowed")),
+    Row.IDLE: (gettext_lazy("Idle"), gettext_lazy("quota of tenants that nobody had")),
+    Row.WAITING: (gettext_lazy("Waiting"), gettext_lazy("reserved, an admission check is open")),
+    Row.STARTING: (gettext_lazy("Starting"), gettext_lazy("admitted, no pod runs yet")),
+    Row.TERMINATING: (gettext_lazy("Terminating"), gettext_lazy("pods whose quota is gone")),
+    Row.UNMANAGED: (gettext_lazy("Without quota"), gettext_lazy("pods that bypass Kueue")),
+    Row.WASTE: (gettext_lazy("Running, not used"), gettext_lazy("devices of pods that did nothing")),
+    Row.USED: (gettext_lazy("Used"), gettext_lazy("as the devices measured it")),
+    Row.USED_UNKNOWN: (gettext_lazy("Running"), gettext_lazy("how much of it was used is not known")),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One tenant of the table."""
+
+    row: TenantRow
+    url: str
+    values: list[str]
+    used: str
+    seen: str
+
+
+class Step(NamedTuple):
+    """One row of the waterfall: where its bar begins, how long it is, in percent."""
+
+    key: str
+    label: str
+    note: str
+    hours: str
+    share: str
+    x: str
+    width: str
+
+
+@require_safe
+@login_required
+def costs(request: HttpRequest, slug: str) -> HttpResponse:
+    """Show a month of a pool with all its tenants."""
+    row = access.cluster(request.user, slug, "cluster.details")
+    wanted = _asked(request, row)
+    place = wanted.place
+    pool = Pool(place.flavor, place.resource) if place else None
+    found = pool_month(row.pk, wanted.month, pool, wanted.now)
+    here = Place(slug, *found.pool) if found.pool else None
+    sides = {"previous": wanted.previous, "following": wanted.following}
+    context: dict[str, Any] = {
+        "cluster": row, "asked": wanted, "found": found, "date": moment(wanted.month.span.starts).date(),
+        "links": {key: query(month, wanted.place) for key, month in sides.items() if month},
+        "places": _places(slug, wanted, found), "place": here, "sorts": _sorts(),
+        "crumbs": [
+            {"label": _("Clusters"), "url": reverse("clusters")},
+            {"label": str(row), "url": reverse("cluster", args=[slug])},
+        ],
+    }  # fmt: skip
+    if here and found.counted:
+        context |= {
+            "unit": unit(here.resource),
+            "figures": _figures(found.devices),
+            "lines": lines(found, here, request.GET.get("sort", "")),
+            "total": _values(found.total),
+            "steps": steps(found.fall),
+            "whole": hours_text(found.fall.whole),
+        }
+    return page(request, "costs/cluster.html", context)
+
+
+def _asked(request: HttpRequest, row: Cluster) -> Asked:
+    """Read what is asked for; a pool of another cluster is none of this one."""
+    found = asked(request)
+    if found.place and found.place.cluster != row.slug:
+        return found._replace(place=None, wrong=(*found.wrong, "pool"))
+    return found
+
+
+def _places(slug: str, wanted: Asked, found: PoolMonth) -> list[dict[str, object]]:
+    flavors = [each.flavor for each in found.pools]
+    return [
+        {
+            "label": each.flavor if flavors.count(each.flavor) == 1 else " · ".join(each),
+            "url": query(wanted.month, Place(slug, *each)),
+            "current": each == found.pool,
+        }
+        for each in found.pools
+    ]
+
+
+def _sorts() -> list[tuple[str, str]]:
+    """Return the columns that have a number, in their order."""
+    return [(key, str(shown.LABELS[key])) for key in (*_OF, _USED)]
+
+
+def lines(found: PoolMonth, here: Place, sort: str) -> list[Line]:
+    """Return the tenants in the order of a column; any other word is the first order."""
+    return [
+        Line(row, _url(row, found, here), *_values(row.sums))
+        for row in ordered(found.tenants, sort)
+    ]
+
+
+def ordered(rows: Sequence[TenantRow], sort: str) -> list[TenantRow]:
+    """Sort tenants by a column, ``-`` before it for the largest first; equal ones by name."""
+    key = sort.removeprefix("-")
+    by = _OF.get(key) or (_used if key == _USED else None)
+    named = sorted(rows, key=lambda row: (row.name, row.slug))
+    if key == _NAME:
+        return named[::-1] if sort.startswith("-") else named
+    if by is None:
+        return ordered(rows, FIRST)
+    measured: Callable[[Sums], Fraction | int] = by
+    back = sort.startswith("-")
+    return sorted(named, key=lambda row: measured(row.sums), reverse=back)
+
+
+def _used(sums: Sums) -> Fraction:
+    """Return used time to sort by; what is not known comes below all that is."""
+    return sums.use.least if sums.use and sums.use.known else Fraction(-1)
+
+
+def _url(row: TenantRow, found: PoolMonth, here: Place) -> str:
+    if not row.slug:
+        return ""
+    return reverse("tenant-costs", args=[row.slug]) + query(found.month, here)
+
+
+def _values(sums: Sums) -> tuple[list[str], str, str]:
+    used, _words = use_text(sums.use)
+    return [hours_text(of(sums)) for of in _OF.values()], used, seen_text(sums.use)
+
+
+def _figures(devices: Devices) -> list[shown.Figure]:
+    found = [
+        ("ready", _("Ready"), devices.ready, _("devices of nodes that take pods")),
+        ("cordoned", _("Cordoned"), devices.cordoned, _("of nodes that take no new pods")),
+        ("down", _("Down"), devices.down, _("of nodes that were not ready")),
+        ("committed", _("Committed"), devices.committed, _("quota of all tenants")),
+    ]
+    if devices.departments:
+        said = _("quota of departments themselves")
+        found.append(("departments", _("Departments"), devices.departments, said))
+    over = devices.unsold < 0
+    note = _("more is promised than is ready") if over else _("ready and promised to nobody")
+    key = "unsold alarm" if over else "unsold"
+    found.append((key, _("Unsold"), devices.unsold, note))
+    return [shown.Figure(key, label, hours_text(of), note) for key, label, of, note in found]
+
+
+def steps(fall: Fall) -> list[Step]:
+    """Return the rows that are not nothing, each beginning where the one above it ends.
+
+    What the rows leave over is one too: then the counts contradict each other.
+    """
+    parts = [
+        (row.value, str(label), str(note), fall.rows[row]) for row, (label, note) in ROWS.items()
+    ]
+    left = fall.whole - sum((part for *_words, part in parts), Fraction(0))
+    parts.append(("unexplained", _("Not explained"), _("the counts contradict each other"), left))
+    found: list[Step] = []
+    at = Fraction(0)
+    for key, label, note, part in parts:
+        if part and fall.whole:
+            share = Fraction(part, fall.whole)
+            x, width = percent(at * 10_000), percent(abs(share) * 10_000)
+            text = (hours_text(part), share_text(share))
+            found.append(Step(key, label, note, *text, x, width))
+            at += share
+    return found
