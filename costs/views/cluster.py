@@ -184,14 +184,24 @@ def _figures(devices: Devices) -> list[shown.Figure]:
     return [shown.Figure(key, label, hours_text(of), note) for key, label, of, note in found]
 
 
+#: The rows of which only pods tell.
+_BY_PODS: Final = (Row.TERMINATING, Row.UNMANAGED, Row.WASTE, Row.USED, Row.USED_UNKNOWN)
+
+
+def _named(row: Row, fall: Fall) -> tuple[str, str]:
+    """Return label and note of a row; where no pod was counted, nobody knows what ran."""
+    if row is Row.STARTING and not any(fall.rows[each] for each in _BY_PODS):
+        return _("Admitted"), _("no pod was counted: what of it ran is not known")
+    label, note = ROWS[row]
+    return str(label), str(note)
+
+
 def steps(fall: Fall) -> list[Step]:
     """Return the rows that are not nothing, each beginning where the one above it ends.
 
     What the rows leave over is one too: then the counts contradict each other.
     """
-    parts = [
-        (row.value, str(label), str(note), fall.rows[row]) for row, (label, note) in ROWS.items()
-    ]
+    parts = [(row.value, *_named(row, fall), fall.rows[row]) for row in ROWS]
     left = fall.whole - sum((part for *_words, part in parts), Fraction(0))
     parts.append(("unexplained", _("Not explained"), _("the counts contradict each other"), left))
     found: list[Step] = []

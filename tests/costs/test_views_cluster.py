@@ -89,6 +89,14 @@ def test_every_second_stands_in_one_row_of_the_waterfall(two_hours, client):
     assert "Not explained" not in said
 
 
+def test_where_no_pod_was_counted_nobody_knows_what_ran(lab, client):
+    stored.store(lab.cluster, stored.fact(stored.at(1), "nlp", committed=16, own=12), devices=32)
+    said = stored.said(show(client, lab))
+
+    assert "Admitted no pod was counted: what of it ran is not known 12.0" in said
+    assert "no pod runs yet" not in said
+
+
 HOURS = st.integers(0, 6)
 USES = st.none() | st.builds(lambda n: Use(n * 500 * HOUR, n * HOUR, n * HOUR), HOURS)
 KINDS = (
