@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-import structlog
-
 from costs.services import hourly
 from portal.celery import task
 from tenants.models import Cluster
-
-log = structlog.get_logger(__name__)
 
 #: Seconds of one task; what is left goes into the next one, so that others get their turn.
 BUDGET: Final = 20
@@ -26,13 +22,5 @@ def count_all() -> None:
 @task
 def count(cluster_id: int) -> None:
     """Count the hours of a cluster that are due."""
-    cluster = Cluster.objects.filter(pk=cluster_id).first()
-    if cluster is None:
-        return
-    try:
-        more = hourly.count_due(cluster=cluster, seconds=BUDGET)
-    except hourly.Busy:
-        log.info("count_is_running", cluster=cluster.slug)
-        return
-    if more:
+    if hourly.take_turn(cluster_id, seconds=BUDGET):
         count.wake(cluster_id)

@@ -99,6 +99,21 @@ def records(cluster_id: int, span: Span, now: datetime) -> Records:
     )
 
 
+def take_turn(cluster_id: int, *, seconds: int) -> bool:
+    """Count what is due of a cluster for a while; return whether some is left.
+
+    Nothing where another process counts, which will count this too, or where there is no cluster.
+    """
+    cluster = Cluster.objects.filter(pk=cluster_id).first()
+    if cluster is None:
+        return False
+    try:
+        return count_due(cluster=cluster, seconds=seconds)
+    except Busy:
+        log.info("count_is_running", cluster=cluster.slug)
+        return False
+
+
 def count_due(*, cluster: Cluster, seconds: int, now: datetime | None = None) -> bool:
     """Count the hours that are missing or known better by now, the first first.
 

@@ -88,7 +88,7 @@ BEAT_SCHEDULE: dict[str, dict[str, object]] = {
     "count the hours that are over": {
         "task": "costs.tasks.count_all",
         "schedule": 600.0,
-        "options": {"queue": "read", "expires": 600},
+        "options": {"queue": "read", "expires": 60},
     },
 }
 CELERY_BEAT_SCHEDULE = BEAT_SCHEDULE
