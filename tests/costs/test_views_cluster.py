@@ -117,16 +117,17 @@ def any_fact(draw, tenant):
     fact = stored.fact(stored.at(1), tenant, use=draw(USES), **gpus)
     held = fact.own + fact.borrowed
     reserved = min(fact.reserved, held)
-    return replace(fact, held=held, reserved=reserved, admitted=held - reserved)
+    excess = max(0, fact.own - fact.committed)
+    return replace(fact, held=held, excess=excess, reserved=reserved, admitted=held - reserved)
 
 
 @given(st.data())
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_what_the_database_adds_up_is_what_facts_add_up_to(lab, data):
     facts = [data.draw(any_fact(tenant)) for tenant in ("nlp", "cv", "")]
-    stored.store(lab.cluster, *facts, devices=60, down=3, nominal=4)
+    stored.store(lab.cluster, *facts, devices=120, down=3, nominal=4)
     found = pool_month(lab.cluster.pk, Month(2026, 11), None, stored.at(3))
-    expected = waterfall(facts, stored.pool(stored.at(1), 60, down=3, nominal=4))
+    expected = waterfall(facts, stored.pool(stored.at(1), 120, down=3, nominal=4))
 
     assert found.fall.rows == expected.rows
     assert found.fall.whole == expected.billed
