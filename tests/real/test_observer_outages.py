@@ -16,7 +16,7 @@ from cluster.api import ApiError
 from kube import rbac
 from kube.client import ClusterClient
 from kube.credentials import read_kubeconfig
-from queues.models import Link, Stream, Workload
+from queues.models import Lifetime, Link, Stream, Workload
 from queues.services import links, pulse
 from tests import plane
 from tests.bench.scale import generator
@@ -206,6 +206,8 @@ def test_an_observer_whose_cluster_is_let_go_and_comes_back(lone, far, dave, tmp
     with stack(tmp_path, **keys(settings)) as processes:
         processes.observer("lone", "observer")
         equal(cluster, lone, 4 * PATIENCE)
+        # Its history comes a moment after its rows; without any, all of it would be forgotten.
+        wait_for(lambda: Lifetime.objects.filter(cluster=cluster).count() == 3)
         link = Link.objects.get(cluster=cluster)
         credentials = list(link.credentials.all())
         assert not links.disconnect_cluster(actor=dave, cluster=cluster)
