@@ -44,8 +44,10 @@ def test_a_queue_that_is_being_deleted_does_not_look_well(lab, client):
     client.force_login(lab.bob)
     said = pages.words(client.get(URL))
 
+    assert "The cluster takes no jobs here now." in said
     assert "Being removed" in said
     assert "In the cluster" not in said
+    assert "starts at once" not in said
 
 
 def test_order_of_the_queue(full, client):
