@@ -39,7 +39,7 @@ def story(control_plane, admin, place, settings, name):
 
 def submit(plane, name, job, **more):
     plane.submit(
-        JobSpec(name=job, namespace=name, queue=f"{name}-gpu", **({"seconds": 120} | more))
+        JobSpec(name=job, namespace=name, queue=f"{name}-gpu", **({"seconds": 600} | more))
     )
 
 
@@ -48,13 +48,29 @@ def states(cluster):
     return {row.job_name: (row.state, row.preempted, row.position) for row in rows}
 
 
+def wait_to_see(cluster, expected):
+    """Wait for this very picture; on failure say every other one that was there instead."""
+    seen = []
+
+    def there():
+        now = states(cluster)
+        if not seen or seen[-1] != now:
+            seen.append(now)
+        return now == expected
+
+    try:
+        wait_for(there)
+    except AssertionError as error:
+        raise AssertionError("\n".join(map(str, seen))) from error
+
+
 def test_shows_two_newest_as_preempted_and_lets_them_run_again(control_plane, story, name):
     normal = [f"normal-{n}" for n in range(4)]
     for job in normal:
         submit(control_plane, name, job, priority=f"{name}-normal")
         wait_for(lambda job=job: states(story).get(job, ("",))[0] == "running")
         time.sleep(2.1)  # Kueue orders victims by reservation times in whole seconds
-    submit(control_plane, name, "urgent", pods=2, seconds=30, priority=f"{name}-urgent")
+    submit(control_plane, name, "urgent", pods=2, seconds=60, priority=f"{name}-urgent")
     expected = {
         "normal-0": ("running", False, None),
         "normal-1": ("running", False, None),
@@ -62,7 +78,7 @@ def test_shows_two_newest_as_preempted_and_lets_them_run_again(control_plane, st
         "normal-3": ("waiting", True, 2),
         "urgent": ("running", False, None),
     }
-    wait_for(lambda: states(story) == expected)
+    wait_to_see(story, expected)
     row = Workload.objects.get(cluster=story, job_name="normal-3")
     # The text of the eviction stands for a moment; the next cycle's text is about quota. That it
     # was preempted, and by a job of its own queue, stays.
