@@ -30,6 +30,7 @@ class Bucket(StrEnum):
     UNATTRIBUTED = "*unattributed"
     UNUSED = "*unused"
     UNALLOCATED = "*unallocated"
+    GRANTED = "*granted"
 
 
 class Base(StrEnum):

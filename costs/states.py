@@ -5,6 +5,7 @@ Findings carry facts, no sentences. Quantities are in resource-seconds.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from fractions import Fraction
 from typing import Final, NamedTuple
@@ -62,8 +63,11 @@ class Tolerance(NamedTuple):
 
     def allows(self, difference: Fraction | int, whole: Fraction | int) -> bool:
         """Say whether a difference is small enough against the whole that was expected."""
-        allowed = max(self.relative * abs(Fraction(whole)), Fraction(self.absolute))
-        return abs(Fraction(difference)) <= allowed
+        return abs(Fraction(difference)) <= self.most(whole)
+
+    def most(self, whole: Fraction | int) -> Fraction:
+        """Return the largest difference that is allowed against a whole."""
+        return max(self.relative * abs(Fraction(whole)), Fraction(self.absolute))
 
 
 HELD_AND_GAUGE: Final = Tolerance(Fraction(5, 1000), HOUR)
@@ -74,19 +78,56 @@ UNATTRIBUTED: Final = Tolerance(Fraction(5, 1000))
 EXACT: Final = Tolerance()
 
 
+class Kind(StrEnum):
+    """What is compared with each other, each with a tolerance of its own."""
+
+    GAUGE = "gauge"
+    RUNNING = "running"
+    BILLED = "billed"
+    RATE = "rate"
+    UNATTRIBUTED = "unattributed"
+
+
+#: What holds where nobody has set something else for a pool.
+DEFAULTS: Final[Mapping[Kind, Tolerance]] = {
+    Kind.GAUGE: HELD_AND_GAUGE,
+    Kind.RUNNING: RUNNING_AND_ADMITTED,
+    Kind.BILLED: BILLED_AND_PROVISIONED,
+    Kind.RATE: RATE_AND_BOOK,
+    Kind.UNATTRIBUTED: UNATTRIBUTED,
+}
+
+
+class Unit(StrEnum):
+    """What a difference is counted in."""
+
+    SECONDS = "seconds"
+    MONEY = "money"
+    ROWS = "rows"
+
+
 class Finding(NamedTuple):
-    """What two sources say differently: about what, by how much, in which way."""
+    """What two sources say differently: about what, by how much, in which way.
+
+    ``allowed`` is the difference that its tolerance would have allowed. ``facts`` are what its
+    sentence is made of; money is in the currency of the bill.
+    """
 
     code: Code
     subject: str
     difference: Fraction = Fraction(0)
     whole: Fraction = Fraction(0)
+    allowed: Fraction | None = None
+    unit: Unit = Unit.SECONDS
+    cluster: str = ""
+    facts: Mapping[str, str | int] = {}
 
     @property
     def blocks(self) -> bool:
         """Return whether a month with it cannot be closed."""
         if self.code is Code.UNATTRIBUTED:
-            return not UNATTRIBUTED.allows(self.difference, self.whole)
+            allowed = UNATTRIBUTED.most(self.whole) if self.allowed is None else self.allowed
+            return abs(self.difference) > allowed
         return self.code in BLOCKS
 
 

@@ -1,10 +1,10 @@
-"""Wake-ups of the hourly count. A message may be lost or come twice: what is due is in the rows."""
+"""Wake-ups of the hourly count and of reconciliations. A message may be lost or come twice: what is due is in the rows."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from costs.services import hourly
+from costs.services import hourly, progress
 from portal.celery import task
 from tenants.models import Cluster
 
@@ -24,3 +24,17 @@ def count(cluster_id: int) -> None:
     """Count the hours of a cluster that are due."""
     if hourly.take_turn(cluster_id, seconds=BUDGET):
         count.wake(cluster_id)
+
+
+@task
+def reconcile_all() -> None:
+    """Open months that have begun, and wake a worker for each month that is to be reconciled."""
+    progress.open_months()
+    for period_id in progress.due():
+        reconcile.wake(period_id)
+
+
+@task
+def reconcile(period_id: int) -> None:
+    """Reconcile a month, if anything has changed since it was done last."""
+    progress.take_turn(period_id)

@@ -2,8 +2,9 @@
 
 from costs.models.bills import BillFile, BillLine, BillProblem, BillSource
 from costs.models.facts import PoolHour, Run, TenantHour
-from costs.models.periods import Discrepancy, Period, Statement, StatementLine
+from costs.models.periods import Period, Statement, StatementLine
 from costs.models.prices import ExchangeRate, PolicyVersion, Price, PriceBook, PriceVersion
+from costs.models.reconciling import Discrepancy, Dispute, PoolTolerance, Reconciliation
 from costs.models.rollups import PoolDay, PoolMonth, TenantDay, TenantMonth
 
 __all__ = [
@@ -12,15 +13,18 @@ __all__ = [
     "BillProblem",
     "BillSource",
     "Discrepancy",
+    "Dispute",
     "ExchangeRate",
     "Period",
     "PolicyVersion",
     "PoolDay",
     "PoolHour",
     "PoolMonth",
+    "PoolTolerance",
     "Price",
     "PriceBook",
     "PriceVersion",
+    "Reconciliation",
     "Run",
     "Statement",
     "StatementLine",

@@ -1,4 +1,4 @@
-"""Billing periods, statements and what was found on the way to closing one.
+"""Billing periods and their statements.
 
 A closed period never changes, and neither do its statements and the facts of its hours: triggers
 hold that, whatever runs. What becomes known later is a line in a statement of an open period
@@ -14,10 +14,8 @@ from django.db.models import F, Func, Q, Value
 from django.utils.translation import gettext_lazy as _
 
 from costs.models.bills import BillFile
-from costs.models.choices import names, values
 from costs.models.prices import PolicyVersion, PriceBook, PriceVersion
-from costs.states import Code
-from tenants.models import Cluster, Tenant, User
+from tenants.models import Tenant, User
 from tenants.models.states import StateRow
 
 
@@ -138,42 +136,3 @@ class StatementLine(models.Model):
 
     def __str__(self) -> str:
         return f"{self.flavor} {self.basis}"
-
-
-class Discrepancy(models.Model):
-    """What two sources say differently, until somebody has settled it."""
-
-    period = models.ForeignKey(Period, models.PROTECT, related_name="discrepancies")
-    cluster = models.ForeignKey(Cluster, models.PROTECT, related_name="+", null=True)
-    code = models.CharField(_("finding"), max_length=24, choices=names(Code))
-    subject = models.CharField(_("about"), max_length=300)
-    difference = models.DecimalField(_("difference"), max_digits=30, decimal_places=6)
-    whole = models.DecimalField(_("of"), max_digits=30, decimal_places=6)
-    blocks = models.BooleanField(_("keeps the period open"))
-    found_at = models.DateTimeField(_("found"), auto_now_add=True)
-    resolution = models.TextField(_("resolution"), blank=True)
-    resolved_by = models.ForeignKey(User, models.PROTECT, related_name="+", null=True)
-    resolved_at = models.DateTimeField(_("resolved"), null=True)
-
-    class Meta:
-        verbose_name = _("discrepancy")
-        verbose_name_plural = _("discrepancies")
-        constraints = [
-            models.UniqueConstraint("period", "code", "subject", name="discrepancy_once"),
-            models.CheckConstraint(condition=Q(code__in=values(Code)), name="discrepancy_code"),
-            models.CheckConstraint(
-                condition=Q(resolved_at__isnull=True, resolved_by__isnull=True)
-                | (Q(resolved_at__isnull=False, resolved_by__isnull=False) & ~Q(resolution="")),
-                name="discrepancy_resolved_by_somebody",
-            ),
-        ]
-        indexes = [
-            models.Index(
-                "period",
-                condition=Q(blocks=True, resolved_at__isnull=True),
-                name="discrepancy_blocking",
-            ),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.code} {self.subject}"

@@ -36,3 +36,20 @@ def as_restated(period: Period) -> dict[str, Decimal]:
             names.setdefault((tenant, bucket), name)
             own[tenant, bucket] += amount
     return {names[key]: Decimal(own[key]) for key in sorted(names, key=lambda key: names[key])}
+
+
+def weights(period: Period) -> dict[str, Decimal]:
+    """Return what each payer had of a period, by slug or bucket: how a correction is divided.
+
+    What an earlier month made it carry is left out. One query.
+    """
+    rows = StatementLine.objects.filter(statement__period=period, corrects=None)
+    sums = rows.values_list("statement__tenant__slug", "statement__bucket").annotate(Sum("amount"))
+    found = {slug or bucket: Decimal(amount) for slug, bucket, amount in sums}
+    return {payer: amount for payer, amount in sorted(found.items()) if amount > 0}
+
+
+def targets(period: Period) -> list[Period]:
+    """Return the months of the same book in which something of a closed one can be booked."""
+    later = Period.objects.filter(book=period.book_id, starts__gte=period.ends)
+    return list(later.exclude(state=Period.State.CLOSED).order_by("starts"))

@@ -18,7 +18,8 @@ from django.db.models import Q
 from costs.facts import Fact
 from costs.models import Period, PolicyVersion, PriceVersion
 from costs.models.prices import Purpose, VersionState
-from costs.policy import Base, Policy
+from costs.passing import charged, purchase_of
+from costs.policy import Policy
 from costs.rates import Basis, NotKnown, PriceBook, PriceKey, Purchase, Unpriced, quantity
 from costs.selectors.months import Month
 from costs.selectors.prices import price_book, switches
@@ -30,10 +31,6 @@ BASES: Final = (
     Basis.COMMITTED, Basis.BORROWED, Basis.LENT_CREDIT, Basis.ADMITTED, Basis.RUNNING, Basis.USED,
     Basis.IDLE,
 )  # fmt: skip
-#: Held time has no price of its own: a policy that charges it cannot be shown by a price list.
-_CHARGED: Final = {
-    Base.COMMITTED: Basis.COMMITTED, Base.ADMITTED: Basis.ADMITTED, Base.USED: Basis.USED,
-}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,21 +122,9 @@ def _policies() -> dict[int, Dated[Policy]]:
     return {book: Dated(found) for book, found in rows.items()}
 
 
-def charged(policy: Policy) -> set[Basis]:
-    """Return the bases of which a policy makes a tenant pay; none if it charges held time."""
-    if policy.base not in _CHARGED:
-        return set()
-    found = {_CHARGED[policy.base]}
-    if policy.base is Base.COMMITTED:
-        # Only there is borrowed time something else than held time.
-        found |= {Basis.BORROWED} if policy.borrow else set()
-        found |= {Basis.LENT_CREDIT} if policy.borrow and policy.credit else set()
-    return found
-
-
 def priced(book: Book, facts: Sequence[Fact]) -> Priced:
     """Return what hours of one pool cost, on every basis that has a price or is charged."""
-    purchase = _purchase(book.prices, facts)
+    purchase = purchase_of(book.prices, {fact.pool.flavor for fact in facts})
     lines = {basis: Line(basis) for basis in BASES}
     without, countable = 0, True
     for fact in facts:
@@ -182,13 +167,6 @@ def _add(line: Line, fact: Fact, prices: PriceBook, purchase: Purchase, *, charg
     line.amount += cost.amount
     if charge and line.charged is not None:
         line.charged += cost.amount
-
-
-def _purchase(prices: PriceBook, facts: Sequence[Fact]) -> Purchase:
-    """Return how the devices of a pool are bought: as its only prices say, else on demand."""
-    flavors = {fact.pool.flavor for fact in facts}
-    found = {key.purchase for key in prices.rates if key.flavor in flavors}
-    return found.pop() if len(found) == 1 else Purchase.ON_DEMAND
 
 
 def all_priced(month: Month, facts: Sequence[Fact], *, internal: bool) -> list[Priced]:

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
 from typing import Final, NamedTuple
 
 from django.db import transaction
 from django.db.models import Sum
-from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from costs import money, statements
@@ -30,15 +28,15 @@ from costs.models import (
     Statement,
     StatementLine,
 )
-from costs.models.prices import Purpose
 from costs.models.states import move
 from costs.rounding import settle_fractions
 from costs.times import CutsHours, month
 from costs.times import moment as at
 from portal.web.errors import Refused
-from tenants.models import Tenant, User
+from tenants.models import Tenant
 
 CORRECTION: Final = "correction"
+CREDIT: Final = "credit"
 _CLOSED: Final = Period.State.CLOSED
 
 
@@ -46,12 +44,6 @@ class NotTheBill(Refused):
     """Costs that do not add up to the bill, or a bill that cannot be used."""
 
     code = "GP-5301"
-
-
-class Blocked(Refused):
-    """Something keeps the period from being closed."""
-
-    code = "GP-5302"
 
 
 class NotOpen(Refused):
@@ -104,7 +96,7 @@ def write(
     Money is rounded here, and only here. ``NotTheBill`` if the items are not the bill to the
     last minor unit, ``NoRate`` if it is in a currency without a rate for the month.
     """
-    _lock(period)
+    lock(period)
     by_payer: dict[str, list[Item]] = defaultdict(list)
     for item in items:
         by_payer[item.payer].append(item)
@@ -113,7 +105,7 @@ def write(
     StatementLine.objects.filter(statement__period=period, corrects__isnull=True).delete()
     for payer, found in by_payer.items():
         _lines(_statement(period, payer), found, rate, rounded[payer])
-    written = [_add_up(each) for each in period.statements.order_by("payer_name")]
+    written = [add_up(each) for each in period.statements.order_by("payer_name")]
     period.bill, period.prices, period.policy = bill, prices, policy
     period.bill_total = money.add([each.total for each in written])
     period.save(update_fields=["bill", "prices", "policy", "bill_total"])
@@ -183,7 +175,7 @@ def _statement(period: Period, payer: str) -> Statement:
     return found
 
 
-def _add_up(statement: Statement) -> Statement:
+def add_up(statement: Statement) -> Statement:
     """Set the total and the hash of a statement from its lines."""
     names = ("flavor", "basis", "quantity", "rate", "amount", "corrects_id", "reason")
     rows = list(statement.lines.order_by("pk").values_list(*names))
@@ -201,7 +193,7 @@ def correct(
 
     Weights are by payer. The bill of the open period grows by the amount.
     """
-    _lock(period)
+    lock(period)
     if closed.state != _CLOSED:
         raise NotOpen(_("A period that is not closed is corrected by writing it anew."))
     parts = statements.adjust(
@@ -215,48 +207,50 @@ def correct(
         )
         for part in parts
     ]  # fmt: skip
-    for line in lines:
-        _add_up(line.statement)
-    total = period.statements.aggregate(sum=Sum("total"))["sum"]
-    period.bill_total = total
-    period.save(update_fields=["bill_total"])
+    _count_again(period, lines)
     return lines
 
 
-def _lock(period: Period) -> None:
-    """Let one writer at a time into a period that is open."""
+def _count_again(period: Period, lines: list[StatementLine]) -> None:
+    """Bring the totals of a period up to date with lines that were added."""
+    for line in lines:
+        add_up(line.statement)
+    total = period.statements.aggregate(sum=Sum("total"))["sum"]
+    period.bill_total = total
+    period.save(update_fields=["bill_total"])
+    changed(period)
+
+
+@transaction.atomic
+def credit(
+    *, of: Statement, period: Period, amount: Decimal, reason: str, funded_by: str
+) -> StatementLine:
+    """Take an amount off a payer in an open period, and let a bucket pay it instead.
+
+    The bill stays what it is. ``of`` is the statement because of which it is booked.
+    """
+    lock(period)
+    payer = of.tenant.slug if of.tenant else of.bucket
+    lines = [
+        StatementLine.objects.create(
+            statement=_statement(period, each), basis=CREDIT, quantity=0, amount=part,
+            corrects=of.period, reason=reason,
+        )
+        for each, part in ((payer, -amount), (funded_by, amount))
+    ]  # fmt: skip
+    _count_again(period, lines)
+    return lines[0]
+
+
+def lock(period: Period) -> None:
+    """Let one writer at a time into a period that is open, and read how it is now."""
     found = Period.objects.select_for_update().get(pk=period.pk)
+    period.refresh_from_db(fields=["state", "version", "reviewed_by"])
     if found.state == _CLOSED:
         raise NotOpen(_("This period is closed. Book a correction in an open one."))
 
 
-@transaction.atomic
-def review(*, period: Period, actor: User) -> Period:
-    """Say that a provisional period was looked at."""
-    return move(period, Period.State.REVIEW, reviewed_by=actor)
-
-
-@transaction.atomic
-def close(*, period: Period, actor: User, now: datetime | None = None) -> Period:
-    """Close a period for good. ``Blocked`` names what still forbids it."""
-    Period.objects.select_for_update().get(pk=period.pk)
-    period.refresh_from_db()
-    if reasons := _reasons(period, actor):
-        sentence = _("This period cannot be closed: %(reasons)s.")
-        raise Blocked(sentence % {"reasons": "; ".join(reasons)}, details={"reasons": reasons})
-    return move(period, _CLOSED, closed_by=actor, closed_at=now or timezone.now())
-
-
-def _reasons(period: Period, actor: User) -> list[str]:
-    """Return what keeps a period open, as short names that programs can read."""
-    found = [
-        f"{each.code} {each.subject}"
-        for each in period.discrepancies.filter(blocks=True, resolved_at=None).order_by("code")
-    ]
-    if period.bill is None or not period.bill.finalized or period.bill.state != "active":
-        found.append("bill_not_final")
-    if period.prices is None or period.policy is None:
-        found.append("no_prices_or_policy")
-    if period.book.purpose == Purpose.CHARGEBACK and period.reviewed_by_id in (None, actor.pk):
-        found.append("second_person")
-    return found
+def changed(period: Period) -> None:
+    """Take a review back whose statements have changed; call it with the period locked."""
+    if period.state == Period.State.REVIEW:
+        move(period, Period.State.PROVISIONAL, reviewed_by=None)

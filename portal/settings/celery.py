@@ -68,6 +68,8 @@ CELERY_TASK_ROUTES = {
     "queues.tasks.sweep": {"queue": "read"},
     "costs.tasks.count": {"queue": "read"},
     "costs.tasks.count_all": {"queue": "read"},
+    "costs.tasks.reconcile": {"queue": "read"},
+    "costs.tasks.reconcile_all": {"queue": "read"},
 }
 
 # Names of tasks and how often, in seconds. Tasks claim what is due in the database, so a tick
@@ -87,6 +89,12 @@ BEAT_SCHEDULE: dict[str, dict[str, object]] = {
     # is lost costs ten minutes instead of an hour.
     "count the hours that are over": {
         "task": "costs.tasks.count_all",
+        "schedule": 600.0,
+        "options": {"queue": "read", "expires": 60},
+    },
+    # Of months that are over, those whose hours, bill, prices or policy have changed.
+    "reconcile the months that are over": {
+        "task": "costs.tasks.reconcile_all",
         "schedule": 600.0,
         "options": {"queue": "read", "expires": 60},
     },

@@ -8,7 +8,7 @@ from django.db import DatabaseError, connection, transaction
 
 from costs.ledger import ledger
 from costs.models import TenantHour
-from costs.services import facts, periods
+from costs.services import closing, facts
 from costs.times import HOUR, Span, instant
 from tests.costs.ledger_rows import ITEMS, OCTOBER, book_of, reviewed, written
 from tests.costs.make import grant, hold, records
@@ -49,17 +49,17 @@ def test_closing_waits_for_who_writes_hours_of_the_month(committed_lab, october)
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
             count(committed_lab)
-            closing = aside(pool, lambda: periods.close(period=october, actor=committed_lab.dave))
+            ending = aside(pool, lambda: closing.close(period=october, actor=committed_lab.dave))
             with pytest.raises(StillWaiting):
-                closing.result(PATIENCE)
-        assert closing.result(30).state == "closed"
+                ending.result(PATIENCE)
+        assert ending.result(30).state == "closed"
     assert TenantHour.objects.count() == 1
 
 
 def test_who_comes_while_a_month_is_being_closed_is_refused(committed_lab, october):
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
-            periods.close(period=october, actor=committed_lab.dave)
+            closing.close(period=october, actor=committed_lab.dave)
             counting = aside(pool, lambda: count(committed_lab))
             with pytest.raises(StillWaiting):
                 counting.result(PATIENCE)

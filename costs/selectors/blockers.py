@@ -1,0 +1,84 @@
+"""What keeps a period open, as short names with facts; pages say them in words."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from costs.models import BillFile, Dispute, Period
+from costs.models.prices import Purpose
+from costs.selectors.inputs import newest_run, of_period
+from costs.selectors.reckoning import bills
+from tenants.models import User
+
+#: Names that do not come from a finding.
+NOT_OVER: Final = "not_over"
+NO_BILL: Final = "no_bill"
+SEVERAL_BILLS: Final = "several_bills"
+BILL_NOT_FINAL: Final = "bill_not_final"
+NO_PRICES: Final = "no_prices_or_policy"
+NOT_RUN: Final = "not_reconciled"
+CHANGED: Final = "changed_since"
+NOT_REVIEWED: Final = "not_reviewed"
+SECOND_PERSON: Final = "second_person"
+DISPUTED: Final = "open_disputes"
+
+
+class Blocker(NamedTuple):
+    """One reason: its name, the finding or bill that it is about, and how many there are."""
+
+    name: str
+    subject: str = ""
+    pk: int = 0
+    count: int = 1
+
+    def __str__(self) -> str:
+        """Return it as programs read it."""
+        return f"{self.name} {self.subject}".strip()
+
+
+def blockers(period: Period, actor: User | None = None) -> list[Blocker]:
+    """Return what keeps a period from being closed, by ``actor`` if somebody is named."""
+    if period.state == Period.State.CLOSED:
+        return []
+    found = [
+        Blocker(code, subject, pk)
+        for pk, code, subject in period.discrepancies.filter(blocks=True, resolved_at=None)
+        .order_by("code", "subject")
+        .values_list("pk", "code", "subject")
+    ]
+    found += [*_bill(period), *_run(period), *_people(period, actor)]
+    return found
+
+
+def _bill(period: Period) -> list[Blocker]:
+    bill = period.bill
+    if bill is None or bill.state != BillFile.State.ACTIVE:
+        count = len(bills(period))
+        # One that came since is taken by the next run.
+        return [] if count == 1 else [Blocker(SEVERAL_BILLS if count else NO_BILL, count=count)]
+    return [] if bill.finalized else [Blocker(BILL_NOT_FINAL, bill.name, bill.pk)]
+
+
+def _run(period: Period) -> list[Blocker]:
+    found = []
+    if period.prices_id is None or period.policy_id is None:
+        found.append(Blocker(NO_PRICES))
+    last = newest_run(period)
+    if last is None or not last.written:
+        found.append(Blocker(NOT_RUN))
+    elif last.inputs != of_period(period):
+        found.append(Blocker(CHANGED))
+    return found
+
+
+def _people(period: Period, actor: User | None) -> list[Blocker]:
+    found = []
+    disputes = Dispute.objects.filter(statement__period=period, state=Dispute.State.OPEN).count()
+    if disputes:
+        found.append(Blocker(DISPUTED, count=disputes))
+    if period.state != Period.State.REVIEW:
+        found.append(Blocker(NOT_REVIEWED))
+    second = period.book.purpose == Purpose.CHARGEBACK
+    if second and actor is not None and period.reviewed_by_id in (None, actor.pk):
+        found.append(Blocker(SECOND_PERSON))
+    return found

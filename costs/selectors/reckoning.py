@@ -1,0 +1,289 @@
+"""Reckoning a period: from counted hours, a bill, prices and policies to lines and findings.
+
+It only reads. The same rows give the same outcome, in whatever order the database has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Final
+
+from costs import passing
+from costs.comparing import Comparison, Place, Tolerances
+from costs.facts import Fact, Pool
+from costs.models import (
+    BillFile,
+    BillLine,
+    ExchangeRate,
+    Period,
+    PolicyVersion,
+    PoolTolerance,
+    PriceVersion,
+)
+from costs.models.prices import VersionState
+from costs.money import grains
+from costs.passing import PoolBill, Tally, charged, divide, purchase_of
+from costs.policy import Bucket, Policy
+from costs.rates import Basis, NotKnown, PriceBook, PriceKey, Unpriced, quantity
+from costs.selectors.billed import Billed, billed
+from costs.selectors.period_hours import PoolHourFacts, expected, read, span_of
+from costs.selectors.prices import price_book, switches
+from costs.states import DEFAULTS, Code, Finding, Kind, Tolerance, Unit
+from costs.steps import Dated
+from costs.times import HOUR, instant
+
+ZERO: Final = Fraction(0)
+NOTHING: Final = PoolBill(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What a run is given: the bill, the prices, and the policies by date."""
+
+    bill: BillFile | None
+    prices: PriceVersion | None
+    policies: list[PolicyVersion]
+    tolerances: Tolerances
+    rate: Fraction | None
+
+    @property
+    def complete(self) -> bool:
+        """Return whether statements can be made of it."""
+        return None not in (self.bill, self.prices, self.rate) and bool(self.policies)
+
+
+@dataclass(slots=True)
+class Outcome:
+    """Lines, findings, and what the price list alone would bring in (in the book's currency)."""
+
+    tally: Tally
+    findings: list[Finding] = field(default_factory=list)
+    listed: Fraction = ZERO
+    hours: int = 0
+    missing: int = 0
+    method: str = ""
+
+
+def given(period: Period) -> Given:
+    """Return what a run of a period would be given now; six queries."""
+    bill = bill_of(period)
+    rows = PolicyVersion.objects.filter(
+        book=period.book_id, state=VersionState.ACTIVE, starts__lt=period.ends
+    )
+    return Given(
+        bill=bill,
+        prices=PriceVersion.objects.filter(book=period.book_id, state=VersionState.ACTIVE)
+        .select_related("book")
+        .prefetch_related("prices")
+        .first(),
+        policies=_in_force(list(rows.order_by("starts")), period),
+        tolerances=tolerances(),
+        rate=_rate(period, bill),
+    )
+
+
+def bills(period: Period) -> list[BillFile]:
+    """Return the files that count for exactly the time of a period, one for each source."""
+    rows = BillFile.objects.filter(
+        state=BillFile.State.ACTIVE, period_starts=period.starts, period_ends=period.ends
+    )
+    return list(rows.select_related("source").order_by("source__name"))
+
+
+def bill_of(period: Period) -> BillFile | None:
+    """Return the bill: the newest of the source that was chosen, or the only one there is."""
+    found = bills(period)
+    if period.bill is not None:
+        return next((each for each in found if each.source_id == period.bill.source_id), None)
+    return found[0] if len(found) == 1 else None
+
+
+def _in_force(rows: list[PolicyVersion], period: Period) -> list[PolicyVersion]:
+    """Leave out what was replaced before the period begins."""
+    before = [each for each in rows if each.starts <= period.starts]
+    return [*before[-1:], *(each for each in rows if each.starts > period.starts)]
+
+
+def _rate(period: Period, bill: BillFile | None) -> Fraction | None:
+    base, quote = bill.source.currency if bill else "", period.book.currency
+    if base in ("", quote):
+        return Fraction(1)
+    month = period.starts.date().replace(day=1)
+    found = ExchangeRate.objects.filter(month=month, base=base, quote=quote).first()
+    return Fraction(found.rate) if found else None
+
+
+def tolerances() -> dict[tuple[Place, Kind], Tolerance]:
+    """Return what was set for single pools; one query."""
+    rows = PoolTolerance.objects.select_related("cluster")
+    return {
+        (Place(each.cluster.slug, Pool(each.flavor, each.resource)), Kind(each.kind)): Tolerance(
+            Fraction(each.relative), each.absolute
+        )
+        for each in rows
+    }
+
+
+def reckon(period: Period, using: Given) -> Outcome:
+    """Reckon a period; the lines are the bill to the last grain."""
+    span = span_of(period)
+    asked = billed(using.bill, period) if using.bill else Billed(0, {})
+    known = dated(using.policies)
+    book = price_book(using.prices) if using.prices else None
+    compared, listing = Comparison(using.tolerances), Listing(book, using.rate or Fraction(1))
+    outcome = Outcome(Tally(), method=asked.method if using.bill else "")
+    left = dict(asked.hours)
+    lost, lawless = asked.lost, 0
+    for each in read(span):
+        compared.add(each.place.cluster, each.pool, each.facts)
+        policy = known.at(each.pool.hour)
+        bill = left.pop((each.place, each.pool.hour), NOTHING)
+        outcome.hours += 1
+        if policy is None:
+            lost, lawless = lost + bill.grains, lawless + 1
+            continue
+        divide(outcome.tally, each.facts, each.pool, policy, bill)
+        listing.add(each, policy, bill)
+    lost += sum(each.grains for each in left.values())
+    _beyond_pools(outcome.tally, asked, known.at(span.ends - 1), lost)
+    outcome.listed = listing.sum
+    outcome.findings = [
+        *compared.findings(expected(span)), *asked.findings,
+        *listing.findings(using.tolerances), *_about_bill(using, asked, outcome.tally, lawless),
+    ]  # fmt: skip
+    outcome.missing = sum(
+        int(each.facts["hours"]) for each in outcome.findings if each.code is Code.HARVEST_GAP
+    )
+    return outcome
+
+
+def dated(policies: list[PolicyVersion]) -> Dated[Policy]:
+    """Return policies by the hour from which they hold."""
+    return Dated((instant(each.starts), switches(each)) for each in policies)
+
+
+def _beyond_pools(tally: Tally, asked: Billed, policy: Policy | None, lost: int) -> None:
+    """Add what belongs to no pool by the policy that holds at the end of the period."""
+    rules = policy or Policy()
+    # Both are divided by what the pools cost, whichever comes first.
+    pools = Tally(dict(tally.seconds), dict(tally.grains))
+    for amount, rule, bucket in (
+        (asked.shared, rules.shared, Bucket.SHARED),
+        (asked.unused, rules.unused, Bucket.UNUSED),
+    ):
+        more = Tally(dict(pools.seconds), dict(pools.grains))
+        passing.beyond(more, amount, rule, bucket)
+        for key, count in more.grains.items():
+            if added := count - pools.grains.get(key, 0):
+                tally.add(key, 0, added)
+    passing.unallocated(tally, lost)
+
+
+@dataclass(slots=True)
+class Listing:
+    """The same hours by the price list: what they would cost, and what has no price."""
+
+    book: PriceBook | None
+    rate: Fraction
+    sum: Fraction = ZERO
+    unpriced: dict[tuple[str, str], Fraction] = field(default_factory=dict)
+    drift: dict[Place, list[Fraction]] = field(default_factory=dict)
+
+    def add(self, hour: PoolHourFacts, policy: Policy, bill: PoolBill) -> None:
+        """Add an hour of a pool."""
+        flavor = hour.place.pool.flavor
+        bases = sorted(charged(policy))
+        purchase = purchase_of(self.book, {flavor}) if self.book else None
+        for basis in bases:
+            seconds = sum((self._had(fact, basis) for fact in hour.facts), ZERO)
+            if not seconds:
+                continue
+            try:
+                if self.book is None or purchase is None:
+                    raise Unpriced(flavor)
+                key = PriceKey(flavor, basis, purchase)
+                self.sum += self.book.charge(key, hour.pool.hour, seconds).amount
+            except Unpriced:
+                place = (flavor, basis.value)
+                self.unpriced[place] = self.unpriced.get(place, ZERO) + seconds
+        if bases and purchase and bill.grains:
+            self._compare(hour, PriceKey(flavor, Basis(policy.base), purchase), bill)
+
+    @staticmethod
+    def _had(fact: Fact, basis: Basis) -> Fraction:
+        try:
+            return Fraction(quantity(fact, basis))
+        except NotKnown:
+            return ZERO
+
+    def _compare(self, hour: PoolHourFacts, key: PriceKey, bill: PoolBill) -> None:
+        """Note what a pool was billed with, and what the list says of the same devices."""
+        assert self.book is not None  # noqa: S101 - asked for by add
+        try:
+            listed = self.book.charge(key, hour.pool.hour, hour.pool.provisioned).amount
+        except Unpriced:
+            return
+        sums = self.drift.setdefault(hour.place, [ZERO, ZERO, ZERO])
+        sums[0] += Fraction(bill.grains, grains(1)) * self.rate
+        sums[1] += listed
+        sums[2] += hour.pool.provisioned
+
+    def findings(self, tolerances: Tolerances) -> Iterator[Finding]:
+        """Yield what has no price, and pools that cost something else than the list says."""
+        for (flavor, basis), seconds in sorted(self.unpriced.items()):
+            yield Finding(
+                Code.UNPRICED, f"{flavor} {basis}", seconds, seconds, ZERO,
+                facts={"flavor": flavor, "basis": basis},
+            )  # fmt: skip
+        for place, (bill, listed, seconds) in sorted(self.drift.items()):
+            allowed = tolerances.get((place, Kind.RATE), DEFAULTS[Kind.RATE]).most(listed)
+            if abs(bill - listed) > allowed:
+                yield Finding(
+                    Code.RATE_DRIFT, str(place), bill - listed, listed, allowed, Unit.MONEY,
+                    place.cluster,
+                    {"flavor": place.pool.flavor, "hours": str(seconds * Fraction(1, HOUR))},
+                )  # fmt: skip
+
+
+def _about_bill(using: Given, asked: Billed, tally: Tally, lawless: int) -> Iterator[Finding]:
+    if lawless:
+        yield Finding(
+            Code.UNPRICED, "policy", Fraction(lawless), Fraction(lawless), ZERO, Unit.ROWS,
+            facts={"policy": "", "hours": lawless},
+        )  # fmt: skip
+    if using.bill is None:
+        return
+    if using.rate is None:
+        currency = using.bill.source.currency
+        yield Finding(Code.CURRENCY_MISSING, currency, unit=Unit.MONEY, facts={"from": currency})
+    nobody = tally.payers().get(Bucket.UNALLOCATED, 0)
+    if nobody:
+        whole, part = _amount(asked.total), _amount(nobody)
+        allowed = DEFAULTS[Kind.UNATTRIBUTED].most(whole)
+        yield Finding(Code.UNATTRIBUTED, "bill", part, whole, allowed, Unit.MONEY, "", {"bill": ""})
+    yield from _aside(using.bill)
+
+
+def _amount(count: int) -> Fraction:
+    return Fraction(count, grains(1))
+
+
+def _aside(bill: BillFile) -> Iterator[Finding]:
+    """Yield the rows that were put aside when the file was read; one query."""
+    codes = {
+        BillLine.Aside.CORRECTION.value: Code.LATE_CORRECTION,
+        BillLine.Aside.SPLIT.value: Code.DOUBLE_SPLIT,
+    }
+    found: dict[str, tuple[int, Fraction]] = {}
+    rows = BillLine.objects.filter(file=bill, aside__in=codes)
+    for aside, effective in rows.values_list("aside", "effective").iterator(chunk_size=5000):
+        count, amount = found.get(aside, (0, ZERO))
+        found[aside] = (count + 1, amount + Fraction(effective))
+    whole = Fraction(bill.effective)
+    for aside, (count, amount) in sorted(found.items()):
+        yield Finding(
+            codes[aside], f"{bill.source.name} {aside}", amount, whole, ZERO, Unit.MONEY, "",
+            {"rows": count, "source": bill.source.name},
+        )  # fmt: skip

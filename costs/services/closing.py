@@ -1,0 +1,115 @@
+"""Opening, reviewing and closing periods, and the corrections that come after it.
+
+A person decides each of these; what the month rests on is made by ``services/reconcile.py``.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from decimal import Decimal
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from costs.models import Period, PriceBook, StatementLine
+from costs.models.states import move
+from costs.selectors.blockers import NOT_REVIEWED, SECOND_PERSON, blockers
+from costs.selectors.periods import weights
+from costs.services import periods
+from portal.web.errors import Refused
+from tenants import access, audit
+from tenants.models import User
+
+_STATE = Period.State
+
+
+class Blocked(Refused):
+    """Something keeps the period from being closed or reviewed."""
+
+    code = "GP-5302"
+
+
+class SamePeriod(Refused):
+    """A book has a period for this time already."""
+
+    code = "GP-5310"
+
+
+@transaction.atomic
+def begin(
+    *, book: PriceBook, year: int, number: int, actor: User | None, zone: str = "UTC"
+) -> Period:
+    """Open a month of a book."""
+    if actor is not None:
+        access.require(actor, "costs.work")
+    try:
+        with transaction.atomic():
+            period = periods.open_period(book=book, year=year, number=number, zone=zone)
+    except IntegrityError as error:
+        raise SamePeriod(_("This price book has a period with hours of this month.")) from error
+    audit.record(
+        "period.open", actor=actor, scope=audit.PLATFORM, obj=period, data={"period": str(period)}
+    )
+    return period
+
+
+@transaction.atomic
+def review(*, period: Period, actor: User) -> Period:
+    """Say that a provisional period was looked at, and nothing but the close is left to do."""
+    access.require(actor, "costs.work")
+    periods.lock(period)
+    _refuse_blocked(period, actor, {NOT_REVIEWED, SECOND_PERSON})
+    found = move(period, _STATE.REVIEW, reviewed_by=actor)
+    _record("period.review", period, actor)
+    return found
+
+
+@transaction.atomic
+def back(*, period: Period, actor: User, reason: str) -> Period:
+    """Send a period that is in review back, so that something can be settled first."""
+    access.require(actor, "costs.work")
+    periods.lock(period)
+    found = move(period, _STATE.PROVISIONAL, reviewed_by=None)
+    _record("period.back", period, actor, reason=reason)
+    return found
+
+
+@transaction.atomic
+def close(*, period: Period, actor: User, now: datetime | None = None) -> Period:
+    """Close a period for good. ``Blocked`` names what still forbids it."""
+    access.require(actor, "costs.work")
+    periods.lock(period)
+    _refuse_blocked(period, actor, set())
+    found = move(period, _STATE.CLOSED, closed_by=actor, closed_at=now or timezone.now())
+    _record("period.close", period, actor, total=str(period.bill_total))
+    return found
+
+
+def _refuse_blocked(period: Period, actor: User, allowed: set[str]) -> None:
+    period.refresh_from_db()
+    found = [each for each in blockers(period, actor) if each.name not in allowed]
+    if found:
+        reasons = list(map(str, found))
+        sentence = _("This cannot be done yet: %(reasons)s.")
+        raise Blocked(sentence % {"reasons": "; ".join(reasons)}, details={"reasons": reasons})
+
+
+@transaction.atomic
+def correct(
+    *, closed: Period, period: Period, amount: Decimal, reason: str, actor: User
+) -> list[StatementLine]:
+    """Book in an open month what a closed one would have had, divided as that one was."""
+    access.require(actor, "costs.work")
+    lines = periods.correct(
+        closed=closed, period=period, amount=amount, reason=reason, weights=weights(closed)
+    )
+    _record(
+        "period.correct", period, actor, corrects=str(closed), amount=str(amount), reason=reason
+    )
+    return lines
+
+
+def _record(action: str, period: Period, actor: User, **more: str) -> None:
+    data = {"period": str(period), **more}
+    audit.record(action, actor=actor, scope=audit.PLATFORM, obj=period, data=data)

@@ -1,0 +1,211 @@
+"""Reconciles a period: counted hours, bill, prices and policies become statements and findings.
+
+The same inputs give the same lines, and then nothing is written but, at most, that it was run.
+A run is one transaction: statements and findings of it are there together, or none of them.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from decimal import Decimal
+from fractions import Fraction
+from typing import Final
+
+import structlog
+from django.db import connection, transaction
+from django.db.models import Q, Sum
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from costs.digest import digest
+from costs.models import BillFile, Period, Reconciliation, StatementLine
+from costs.models.states import move
+from costs.money import from_grains, rounded, shown
+from costs.passing import Tally, mean_rate
+from costs.selectors.inputs import newest_run, of_period
+from costs.selectors.reckoning import Given, Outcome, bills, given, reckon
+from costs.services import findings, periods
+from costs.states import Finding
+from portal.web.errors import Refused, Stale
+from tenants import access, audit
+from tenants.models import User
+
+log = structlog.get_logger(__name__)
+
+_LOCK_CLASS: Final = 0x726563  # "rec": keeps these locks apart from other advisory locks
+#: A mean rate is shown; what counts are the amounts.
+RATE_PLACES: Final = 4
+_STATE = Period.State
+
+
+class MonthNotOver(Refused):
+    """A month that is not over was to be reconciled."""
+
+    code = "GP-5305"
+
+
+class RunBusy(Stale):
+    """Another run of the same period is at work."""
+
+    code = "GP-5308"
+
+
+class NoSuchBill(Refused):
+    """A bill was chosen that does not count for this month."""
+
+    code = "GP-5309"
+
+
+def run(
+    *, period: Period, actor: User | None = None, now: datetime | None = None
+) -> Reconciliation:
+    """Reconcile a period and return the run: the one before it, if nothing has changed since.
+
+    ``MonthNotOver``, ``NotOpen`` or ``RunBusy`` if that cannot be; then nothing has changed.
+    """
+    if actor is not None:
+        access.require(actor, "costs.work")
+    with transaction.atomic():
+        _one_at_a_time(period)
+        period.refresh_from_db()
+        _may_be_run(period, now or timezone.now())
+        using = given(period)
+        inputs, last = of_period(period, using), newest_run(period)
+        if last is not None and last.inputs == inputs:
+            return last
+        return _run(period, using, inputs, last, actor)
+
+
+def _run(
+    period: Period, using: Given, inputs: str, last: Reconciliation | None, actor: User | None
+) -> Reconciliation:
+    outcome = reckon(period, using)
+    if of_period(period, using) != inputs:
+        raise RunBusy(_("Hours of this month are being counted. Try again in a minute."))
+    result = _digest(using, outcome)
+    same = last is not None and (last.result, last.written) == (result, using.complete)
+    if not same:
+        _write(period, using, outcome)
+    _on(period, changed=not same, written=using.complete)
+    row = _note(period, using, outcome, {"inputs": inputs, "result": result}, actor)
+    findings.keep(run=row, found=outcome.findings)
+    _record(row, actor)
+    return row
+
+
+def _one_at_a_time(period: Period) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_xact_lock(%s, %s)", [_LOCK_CLASS, period.pk])
+        (got,) = cursor.fetchone()
+    if not got:
+        raise RunBusy(_("This month is being reconciled already. Try again in a minute."))
+
+
+def _may_be_run(period: Period, now: datetime) -> None:
+    if period.state == _STATE.CLOSED:
+        raise periods.NotOpen(_("This period is closed. Book a correction in an open one."))
+    if now < period.ends:
+        sentence = _("This month is over at %(ends)s and can be reconciled then.")
+        shown_end = f"{period.ends:%FT%RZ}"
+        raise MonthNotOver(sentence % {"ends": shown_end}, details={"ends": shown_end})
+
+
+def _digest(using: Given, outcome: Outcome) -> str:
+    """Return the hash of what came out, by which two runs are compared."""
+    tally = outcome.tally
+    lines = [
+        [*key, Fraction(tally.seconds[key]), tally.grains[key]] for key in sorted(tally.grains)
+    ]
+    return digest([using.bill.pk if using.bill else None, *lines, *map(_plain, outcome.findings)])
+
+
+def _plain(finding: Finding) -> list[object]:
+    return [
+        finding.code, finding.subject, finding.difference, finding.whole,
+        finding.allowed or Fraction(0), finding.blocks,
+    ]  # fmt: skip
+
+
+def items(tally: Tally) -> list[periods.Item]:
+    """Return the lines as a period writes them, with the mean rate of each."""
+    return [
+        periods.Item(
+            payer=key.payer, flavor=key.flavor, basis=key.basis, amount=grains,
+            seconds=Fraction(tally.seconds[key]),
+            rate=_rate(tally.seconds[key], grains),
+        )
+        for key, grains in sorted(tally.grains.items())
+        if grains or tally.seconds[key]
+    ]  # fmt: skip
+
+
+def _rate(seconds: Fraction | int, grains: int) -> Decimal | None:
+    found = mean_rate(seconds, grains)
+    return None if found is None else shown(found * Fraction(from_grains(1)), RATE_PLACES)
+
+
+def _write(period: Period, using: Given, outcome: Outcome) -> None:
+    """Write the statements, if there is all that they need."""
+    if using.bill is None or using.prices is None or not using.complete:
+        return
+    periods.write(
+        period=period, bill=using.bill, prices=using.prices, policy=using.policies[-1],
+        items=items(outcome.tally),
+    )  # fmt: skip
+
+
+def _on(period: Period, *, changed: bool, written: bool) -> None:
+    """Move the period as far as a run moves it; what was reviewed and has changed goes back."""
+    if period.state == _STATE.OPEN:
+        move(period, _STATE.COLLECTING)
+    if written and period.state == _STATE.COLLECTING:
+        move(period, _STATE.PROVISIONAL)
+    if changed:
+        periods.changed(period)
+
+
+def _note(
+    period: Period, using: Given, outcome: Outcome, hashes: dict[str, str], actor: User | None
+) -> Reconciliation:
+    sums = _sums(period) if using.complete else {}
+    currency = period.book.currency
+    return Reconciliation.objects.create(
+        period=period, actor=actor, bill=using.bill, prices=using.prices,
+        policies=[each.pk for each in using.policies], method=outcome.method,
+        listed=rounded(outcome.listed, currency) if using.prices else None,
+        hours=outcome.hours, missing=outcome.missing, findings=len(outcome.findings),
+        written=using.complete, **hashes, **sums,
+    )  # fmt: skip
+
+
+def _sums(period: Period) -> dict[str, object]:
+    """Return what the bill, the tenants and the platform come to, without later corrections."""
+    lines = StatementLine.objects.filter(statement__period=period, corrects=None)
+    theirs = Q(statement__tenant__isnull=False)
+    found = lines.aggregate(
+        tenants=Sum("amount", filter=theirs), platform=Sum("amount", filter=~theirs)
+    )
+    sums = {key: value or 0 for key, value in found.items()}
+    return {**sums, "billed": sums["tenants"] + sums["platform"]}
+
+
+def _record(row: Reconciliation, actor: User | None) -> None:
+    data = {
+        "period": str(row.period), "result": row.result, "findings": row.findings,
+        "missing_hours": row.missing, "bill": str(row.billed), "written": row.written,
+    }  # fmt: skip
+    audit.record("period.run", actor=actor, scope=audit.PLATFORM, obj=row.period, data=data)
+
+
+@transaction.atomic
+def choose_bill(*, period: Period, bill: BillFile, actor: User) -> Period:
+    """Say which of several bills is that of a period; newer files of its source follow it."""
+    access.require(actor, "costs.work")
+    periods.lock(period)
+    if bill.pk not in {each.pk for each in bills(period)}:
+        raise NoSuchBill(_("This bill does not count for this month."), field="bill")
+    period.bill = bill
+    period.save(update_fields=["bill"])
+    data = {"period": str(period), "bill": bill.name, "source": bill.source.name}
+    audit.record("period.bill", actor=actor, scope=audit.PLATFORM, obj=period, data=data)
+    return period
