@@ -201,7 +201,7 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name="discrepancy",
             name="subject",
-            field=models.CharField(max_length=800, verbose_name="about"),
+            field=models.CharField(max_length=1200, verbose_name="about"),
         ),
         migrations.AddField(
             model_name="dispute",

@@ -65,7 +65,7 @@ class Discrepancy(models.Model):
     period = models.ForeignKey(Period, models.PROTECT, related_name="discrepancies")
     cluster = models.ForeignKey(Cluster, models.PROTECT, related_name="+", null=True)
     code = models.CharField(_("finding"), max_length=24, choices=names(Code))
-    subject = models.CharField(_("about"), max_length=800)
+    subject = models.CharField(_("about"), max_length=1200)
     unit = models.CharField(
         _("unit"), max_length=8, choices=names(Unit), default=Unit.SECONDS.value
     )

@@ -29,7 +29,7 @@ class Blocker(NamedTuple):
     name: str
     subject: str = ""
     pk: int = 0
-    count: int = 1
+    number: int = 1
 
     def __str__(self) -> str:
         """Return it as programs read it."""
@@ -55,7 +55,7 @@ def _bill(period: Period) -> list[Blocker]:
     if bill is None or bill.state != BillFile.State.ACTIVE:
         count = len(bills(period))
         # One that came since is taken by the next run.
-        return [] if count == 1 else [Blocker(SEVERAL_BILLS if count else NO_BILL, count=count)]
+        return [] if count == 1 else [Blocker(SEVERAL_BILLS if count else NO_BILL, number=count)]
     return [] if bill.finalized else [Blocker(BILL_NOT_FINAL, bill.name, bill.pk)]
 
 
@@ -75,10 +75,15 @@ def _people(period: Period, actor: User | None) -> list[Blocker]:
     found = []
     disputes = Dispute.objects.filter(statement__period=period, state=Dispute.State.OPEN).count()
     if disputes:
-        found.append(Blocker(DISPUTED, count=disputes))
+        found.append(Blocker(DISPUTED, number=disputes))
     if period.state != Period.State.REVIEW:
         found.append(Blocker(NOT_REVIEWED))
-    second = period.book.purpose == Purpose.CHARGEBACK
-    if second and actor is not None and period.reviewed_by_id in (None, actor.pk):
+    elif _alone(period, actor):
         found.append(Blocker(SECOND_PERSON))
     return found
+
+
+def _alone(period: Period, actor: User | None) -> bool:
+    """Return whether the one who would close what is charged has reviewed it too."""
+    charged = period.book.purpose == Purpose.CHARGEBACK
+    return charged and actor is not None and period.reviewed_by_id in (None, actor.pk)

@@ -32,14 +32,14 @@ def span_of(period: Period) -> Span:
     return Span(instant(period.starts), instant(period.ends))
 
 
-def read(span: Span) -> Iterator[PoolHourFacts]:
-    """Yield every counted hour of every pool, by cluster and time; two queries for two days.
+def read(span: Span, step: int = _STEP) -> Iterator[PoolHourFacts]:
+    """Yield every counted hour of every pool, by cluster and time; two queries for each step.
 
     Pools that somebody held and that have no devices on record are among them, with none.
     """
     for cluster in Cluster.objects.order_by("slug"):
-        for starts in range(span.starts, span.ends, _STEP):
-            part = Span(starts, min(starts + _STEP, span.ends))
+        for starts in range(span.starts, span.ends, step):
+            part = Span(starts, min(starts + step, span.ends))
             yield from _part(cluster, part)
 
 

@@ -27,7 +27,7 @@ from costs.money import grains
 from costs.passing import PoolBill, Tally, charged, divide, purchase_of
 from costs.policy import Bucket, Policy
 from costs.rates import Basis, NotKnown, PriceBook, PriceKey, Unpriced, quantity
-from costs.selectors.billed import Billed, billed
+from costs.selectors.bill_hours import Billed, billed
 from costs.selectors.period_hours import PoolHourFacts, expected, read, span_of
 from costs.selectors.prices import price_book, switches
 from costs.states import DEFAULTS, Code, Finding, Kind, Tolerance, Unit

@@ -42,14 +42,18 @@ def booked_later(statement: Statement) -> list[StatementLine]:
     rows = StatementLine.objects.filter(
         corrects=statement.period_id, statement__tenant=statement.tenant_id
     )
-    later = rows.select_related("statement__period", "corrects")
+    # What a dispute has changed in the month itself is among its own lines.
+    later = rows.exclude(statement=statement).select_related("statement__period", "corrects")
     return list(later.order_by("statement__period__starts", "pk"))
 
 
-def restated(found: Iterable[StatementLine], later: Iterable[StatementLine]) -> Decimal:
+def restated(
+    statement: Statement, found: Iterable[StatementLine], later: Iterable[StatementLine]
+) -> Decimal:
     """Return what a period is with everything that was booked because of it.
 
     What an earlier period made it carry belongs to that one, and is left out.
     """
-    own = [line.amount for line in found if line.corrects_id is None]
+    period = statement.period_id
+    own = [line.amount for line in found if line.corrects_id in (None, period)]
     return money.add([*own, *(line.amount for line in later)])

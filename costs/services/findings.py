@@ -144,13 +144,18 @@ def set_tolerance(
 ) -> None:
     """Set how exact a pool must be; ``None`` lets what holds everywhere hold again."""
     access.require(actor, "costs.work")
-    place = {"cluster": cluster, "flavor": flavor, "resource": resource, "kind": kind.value}
+    place: dict[str, Any] = {
+        "cluster": cluster,
+        "flavor": flavor,
+        "resource": resource,
+        "kind": kind.value,
+    }
     data = {"pool": f"{cluster.slug}/{flavor}/{resource}", "kind": kind.value}
     if to is None:
         PoolTolerance.objects.filter(**place).delete()
     else:
         relative: Decimal = shown(to.relative)
-        values = {"relative": relative, "absolute": to.absolute, "set_by": actor}
+        values: dict[str, Any] = {"relative": relative, "absolute": to.absolute, "set_by": actor}
         PoolTolerance.objects.update_or_create(**place, defaults=values)
         data |= {"relative": str(relative), "absolute": str(to.absolute)}
     audit.record("tolerance.set", actor=actor, scope=audit.PLATFORM, obj=cluster, data=data)

@@ -10,8 +10,8 @@ from __future__ import annotations
 from datetime import datetime
 from decimal import Decimal
 
-from django.db import transaction
-from django.db.models import Max
+from django.db import IntegrityError, transaction
+from django.db.models import Max, Model
 from django.utils.translation import gettext_lazy as _
 
 from costs.models import PolicyVersion, Price, PriceBook, PriceVersion
@@ -21,6 +21,7 @@ from costs.money import shown
 from costs.policy import Policy
 from costs.rates import PriceKey
 from portal.web.errors import NotAllowed, Refused
+from tenants import access, audit
 from tenants.models import User
 
 
@@ -36,9 +37,44 @@ class NoPrices(Refused):
     code = "GP-5202"
 
 
+class NameTaken(Refused):
+    """There is a price book of this name."""
+
+    code = "GP-5203"
+
+
+class NotADraft(Refused):
+    """A version that counts already was to be changed."""
+
+    code = "GP-5204"
+
+
+def create_book(*, name: str, purpose: str, currency: str, actor: User) -> PriceBook:
+    """Make a price book; it has no prices yet."""
+    access.require(actor, "prices.work")
+    try:
+        with transaction.atomic():
+            book = PriceBook.objects.create(name=name, purpose=purpose, currency=currency)
+            data = {"book": name, "purpose": purpose, "currency": currency}
+            audit.record("book.create", actor=actor, scope=audit.PLATFORM, obj=book, data=data)
+    except IntegrityError as error:
+        raise NameTaken(_("There is a price book of this name."), field="name") from error
+    return book
+
+
+def _may(actor: User | None) -> None:
+    if actor is not None:
+        access.require(actor, "prices.work")
+
+
+def _record(action: str, row: Model, actor: User | None, **data: str) -> None:
+    audit.record(action, actor=actor, scope=audit.PLATFORM, obj=row, data=data)
+
+
 @transaction.atomic
 def draft(*, book: PriceBook, actor: User | None) -> PriceVersion:
     """Begin the next version of a book, with the prices of the newest one."""
+    _may(actor)
     PriceBook.objects.select_for_update().get(pk=book.pk)
     last = book.versions.order_by("-number").first()
     number = book.versions.aggregate(last=Max("number"))["last"] or 0
@@ -51,14 +87,21 @@ def draft(*, book: PriceBook, actor: User | None) -> PriceVersion:
             )
             for each in last.prices.all()
         )  # fmt: skip
+    _record("prices.draft", version, actor, version=str(version))
     return version
 
 
 @transaction.atomic
 def set_price(
-    *, version: PriceVersion, key: PriceKey, starts: datetime, rate: Decimal | None
+    *,
+    version: PriceVersion,
+    key: PriceKey,
+    starts: datetime,
+    rate: Decimal | None,
+    actor: User | None = None,
 ) -> Price:
     """Set what a key costs from a whole hour on; ``None`` ends it there."""
+    _may(actor)
     price = Price(
         price_version=version, flavor=key.flavor, basis=key.basis, purchase=key.purchase,
         starts=starts, rate=rate,
@@ -70,18 +113,37 @@ def set_price(
     same.delete()
     price.full_clean()
     price.save(force_insert=True)
+    if actor is not None:
+        what = f"{key.flavor} {key.basis} {key.purchase} {starts:%FT%RZ}"
+        _record("prices.set", version, actor, version=str(version), price=what, rate=str(rate))
     return price
+
+
+@transaction.atomic
+def drop_price(*, version: PriceVersion, price: int, actor: User) -> None:
+    """Take a row out of a draft."""
+    access.require(actor, "prices.work")
+    if PriceVersion.objects.get(pk=version.pk).state != VersionState.DRAFT:
+        raise NotADraft(_("Only a draft can be changed. Begin the next version."))
+    row = version.prices.filter(pk=price).first()
+    if row is not None:
+        what = f"{row} {row.purchase} {row.starts:%FT%RZ}"
+        row.delete()
+        _record("prices.set", version, actor, version=str(version), price=what, rate="removed")
 
 
 @transaction.atomic
 def activate(*, version: PriceVersion, actor: User) -> PriceVersion:
     """Let a draft count in place of the version before it."""
+    access.require(actor, "prices.work")
     _second_person(version.book, version.made_by_id, actor)
     if not version.prices.exists():
         raise NoPrices(_("This version has no prices."))
     for each in version.book.versions.filter(state=VersionState.ACTIVE):
         move(each, VersionState.RETIRED)
-    return move(version, VersionState.ACTIVE, approved_by=actor)
+    found = move(version, VersionState.ACTIVE, approved_by=actor)
+    _record("prices.activate", found, actor, version=str(found))
+    return found
 
 
 @transaction.atomic
@@ -89,6 +151,7 @@ def propose_policy(
     *, book: PriceBook, starts: datetime, policy: Policy, actor: User | None
 ) -> PolicyVersion:
     """Begin a policy that is to hold from a whole hour on."""
+    _may(actor)
     version = PolicyVersion(
         book=book, starts=starts, base=policy.base.value, credit=policy.credit,
         borrow=shown(policy.borrow, 4),
@@ -97,17 +160,26 @@ def propose_policy(
     )  # fmt: skip
     version.full_clean()
     version.save(force_insert=True)
+    _record("policy.propose", version, actor, policy=str(version), **_switches(version))
     return version
+
+
+def _switches(version: PolicyVersion) -> dict[str, str]:
+    names = ("base", "borrow", "credit", "rest", "shared", "unused")
+    return {name: str(getattr(version, name)) for name in names}
 
 
 @transaction.atomic
 def activate_policy(*, version: PolicyVersion, actor: User) -> PolicyVersion:
     """Let a policy count from its date; one of the same date is retired."""
+    access.require(actor, "prices.work")
     _second_person(version.book, version.made_by_id, actor)
     same = PolicyVersion.objects.filter(book=version.book_id, starts=version.starts)
     for each in same.filter(state=VersionState.ACTIVE):
         move(each, VersionState.RETIRED)
-    return move(version, VersionState.ACTIVE, approved_by=actor)
+    found = move(version, VersionState.ACTIVE, approved_by=actor)
+    _record("policy.activate", found, actor, policy=str(found), **_switches(found))
+    return found
 
 
 def _second_person(book: PriceBook, made_by: int | None, actor: User) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime
 from typing import Any, Final, NamedTuple
 from zoneinfo import ZoneInfo
 
 from django.contrib.auth.decorators import login_required
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.formats import date_format
@@ -15,14 +15,16 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
-from costs.models import Period, PolicyVersion, Statement, StatementLine
-from costs.policy import Base
+from costs import passing
+from costs.models import Dispute, Period, Statement, StatementLine
 from costs.rates import Basis
 from costs.selectors import statements
-from costs.selectors.prices import switches
-from costs.services.periods import CORRECTION
+from costs.services.periods import CORRECTION, CREDIT
 from costs.views import files, shown
-from costs.views.words import money_text, rate_text, share_text
+from costs.views.home import dispute_rows
+from costs.views.period_words import LOOKS, local, month_text
+from costs.views.policy_words import policy_text
+from costs.views.words import money_text, rate_text
 from portal.web.pages import page
 from portal.web.wording import DASH, plain
 from tenants import access
@@ -32,19 +34,17 @@ HEAD: Final = (
     "period", "tenant", "payer", "currency", "state", "line", "flavor", "basis", "quantity_h",
     "rate_per_h", "amount", "corrects", "reason",
 )  # fmt: skip
-#: Which state of other things a period's state looks like; its word is its own.
-_LOOKS: Final = {
-    Period.State.OPEN: "draft",
-    Period.State.COLLECTING: "planning",
-    Period.State.PROVISIONAL: "partial",
-    Period.State.REVIEW: "planned",
-    Period.State.CLOSED: "succeeded",
-}
-_BASES: Final = {
-    Base.COMMITTED: gettext_lazy("Tenants pay the quota that is committed to them."),
-    Base.HELD: gettext_lazy("Tenants pay the time for which they held devices."),
-    Base.ADMITTED: gettext_lazy("Tenants pay the time for which their jobs were admitted."),
-    Base.USED: gettext_lazy("Tenants pay the time for which their devices were used."),
+
+
+#: What a line may be for beside the bases of prices.
+_OTHERS: Final = {
+    CORRECTION: gettext_lazy("Correction"),
+    CREDIT: gettext_lazy("Credit"),
+    "held": gettext_lazy("Held"),
+    passing.UNMANAGED: gettext_lazy("Without quota"),
+    passing.REST: gettext_lazy("Part of what nobody had"),
+    passing.SHARED: gettext_lazy("Shared costs"),
+    passing.UNUSED: gettext_lazy("Unused commitments"),
 }
 
 
@@ -82,11 +82,13 @@ def statement(request: HttpRequest, slug: str, period: int) -> HttpResponse:
     context: dict[str, Any] = {
         "tenant": row, "statement": found, "period": found.period, "currency": currency,
         "month": month_text(found.period), "edges": _edges(found.period),
-        "look": _LOOKS[Period.State(found.period.state)], "closed": found.period.state == Period.State.CLOSED,
+        "look": LOOKS[Period.State(found.period.state)], "closed": found.period.state == Period.State.CLOSED,
         "lines": [_line(line, currency) for line in lines], "total": money_text(found.total, currency),
         "later": [(month_text(line.statement.period), _line(line, currency)) for line in later],
-        "restated": money_text(statements.restated(lines, later), currency),
+        "restated": money_text(statements.restated(found, lines, later), currency),
         "policy": policy_text(found.period.policy) if found.period.policy else [],
+        "disputes": dispute_rows(list(_disputes(found))),
+        "may_dispute": access.can(request.user, "dispute.open", row),
         "crumbs": [
             {"label": str(row), "url": reverse("tenant", args=[slug])},
             {"label": _("Costs"), "url": reverse("tenant-costs", args=[slug])},
@@ -113,6 +115,11 @@ def _fetch(request: HttpRequest, slug: str, period: int) -> tuple[Tenant, Statem
     return row, found
 
 
+def _disputes(found: Statement) -> QuerySet[Dispute]:
+    rows = found.disputes.select_related("statement__tenant", "statement__period__book")
+    return rows.order_by("-opened_at", "-pk")
+
+
 def _rows(row: Tenant, found: Statement) -> Iterator[list[files.Cell]]:
     period = found.period
     fixed = (_month(period), row.slug, found.payer_name, period.book.currency, period.state)
@@ -129,7 +136,7 @@ def listed(row: Tenant) -> list[Item]:
             month=month_text(each.period),
             url=reverse("statement", args=[row.slug, each.period_id]),
             book=each.period.book.name,
-            look=_LOOKS[Period.State(each.period.state)],
+            look=LOOKS[Period.State(each.period.state)],
             state=each.period.get_state_display(),
             total=money_text(each.total, each.period.book.currency),
             currency=each.period.book.currency,
@@ -138,17 +145,8 @@ def listed(row: Tenant) -> list[Item]:
     ]
 
 
-def _local(period: Period) -> datetime:
-    return period.starts.astimezone(ZoneInfo(period.zone))
-
-
 def _month(period: Period) -> str:
-    return f"{_local(period):%Y-%m}"
-
-
-def month_text(period: Period) -> str:
-    """Name a period by its month in its own zone: "October 2026"."""
-    return date_format(_local(period), "F Y")
+    return f"{local(period):%Y-%m}"
 
 
 def _edges(period: Period) -> tuple[str, str]:
@@ -162,7 +160,7 @@ def _edges(period: Period) -> tuple[str, str]:
 def _line(line: StatementLine, currency: str) -> LineShown:
     return LineShown(
         flavor=line.flavor or DASH,
-        basis=_basis(line.basis),
+        basis=basis_text(line.basis),
         quantity=plain(line.quantity, 6) if line.quantity else DASH,
         rate=DASH if line.rate is None else rate_text(line.rate),
         amount=money_text(line.amount, currency),
@@ -171,20 +169,9 @@ def _line(line: StatementLine, currency: str) -> LineShown:
     )
 
 
-def _basis(value: str) -> str:
-    if value == CORRECTION:
-        return _("Correction")
+def basis_text(value: str) -> str:
+    """Name what a line is for."""
+    if value in _OTHERS:
+        return str(_OTHERS[value])
     known = [each for each in Basis if each == value]
     return str(shown.BASES.get(known[0], value)) if known else value
-
-
-def policy_text(version: PolicyVersion) -> list[str]:
-    """Say in sentences what a tenant pays by a policy."""
-    policy = switches(version)
-    found = [str(_BASES[policy.base])]
-    if policy.base is Base.COMMITTED:
-        part = share_text(policy.borrow)
-        found.append(_("Borrowed time costs %(part)s of the rate.") % {"part": part})
-        if policy.credit:
-            found.append(_("Lenders get what their borrowers pay."))
-    return found

@@ -106,6 +106,8 @@ class Frame:
         """Give the side navigation: what the roles of the viewer have to do with."""
         held = self.rights
         own = [tenant for tenant in self.tenants if tenant.pk in held.tenants]
+        pays = held.tenant_ids(frozenset({access.LEAD, access.FINANCE})) and not held.platform
+        money = [self.item(_("Statements"), "costs")] if pays else []
         groups = [
             Group(
                 _("Me"),
@@ -113,7 +115,7 @@ class Frame:
             ),
             Group(
                 _("My tenants"),
-                self.links([self.item(str(each), "tenant", each.slug) for each in own]),
+                self.links([self.item(str(each), "tenant", each.slug) for each in own] + money),
             ),
         ]
         if held.platform & {access.APPROVER, access.ADMIN}:
@@ -125,6 +127,7 @@ class Frame:
             platform = [self.item(_("Catalog"), "catalog"), self.item(_("Clusters"), "clusters")]
             if held.platform:
                 platform.append(self.item(_("Misrouted jobs"), "misrouted"))
+                platform.append(self.item(_("Costs"), "costs"))
                 platform.append(self.item(_("People"), "people"))
             if held.platform or held.tenant_ids(frozenset({access.LEAD})):
                 platform.append(self.item(_("Audit"), "audit"))

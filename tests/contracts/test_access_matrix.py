@@ -15,7 +15,9 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
-from costs.models import Period, PriceBook, Statement
+from costs.models import Discrepancy, Dispute, Period, PriceBook, Statement
+from costs.policy import Policy
+from costs.services import prices
 from queues.models import Apply, Plan, Workload
 from tenants import audit
 from tenants.models import Request
@@ -66,7 +68,7 @@ class World:
         self.keys["alice"] = str(self.people.alice.pk)
         self.add("a", self.people.nlp, self.people.alice, "A better model")
         self.add("b", self.people.cv, self.people.grace, f"For {MARK}")
-        self.keys["period"] = self.bill()
+        self.bill()
 
     def add(self, letter, tenant, author, words):
         cluster = self.people.cluster
@@ -98,15 +100,34 @@ class World:
         }
 
     def bill(self):
-        """A period in which both tenants have a statement; return its key."""
+        """A period in which both tenants have a statement with a dispute, and what it rests on."""
+        people = self.people
         book = PriceBook.objects.create(name="main", purpose="showback", currency="USD")
         starts = timezone.now().replace(day=1, hour=0, minute=0, second=0, microsecond=0)
         period = Period.objects.create(book=book, starts=starts, ends=starts + timedelta(days=28))
-        for tenant in (self.people.nlp, self.people.cv):
-            Statement.objects.create(
+        version = prices.draft(book=book, actor=people.carol)
+        policy = prices.propose_policy(
+            book=book, starts=starts, policy=Policy(), actor=people.carol
+        )
+        finding = Discrepancy.objects.create(
+            period=period, code="unmanaged", subject=f"lab/a100/gpu {MARK}", difference=1, whole=1,
+            blocks=False, facts={"tenant": MARK, "flavor": "a100"},
+        )  # fmt: skip
+        for letter, tenant, author in (
+            ("a", people.nlp, people.alice), ("b", people.cv, people.grace)
+        ):  # fmt: skip
+            row = Statement.objects.create(
                 period=period, tenant=tenant, payer_name=str(tenant), total=1, sha256="0" * 64
             )
-        return period.pk
+            dispute = Dispute.objects.create(
+                statement=row, basis="committed", amount=1, opened_by=author,
+                text="too much" if letter == "a" else f"too much for {MARK}",
+            )  # fmt: skip
+            self.keys[f"dispute_{letter}"] = dispute.pk
+        self.keys |= {
+            "period": period.pk, "book": book.pk, "version": version.pk, "policy": policy.pk,
+            "finding": finding.pk,
+        }  # fmt: skip
 
     def args(self, page, which):
         return [str(arg).format_map(self.keys) for arg in MATRIX[page].get(which, [])]

@@ -1,0 +1,170 @@
+"""Forms of a month: its findings, its bill, a correction, a dispute and its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from costs.forms.fields import AmountField, MonthField, text_field
+from costs.models import BillFile, Period, PriceBook, StatementLine
+from costs.states import Code
+from portal.web.forms import OnceForm
+from tenants.models import User
+
+
+class OpenForm(OnceForm):
+    """The first month of a price book."""
+
+    book = forms.ModelChoiceField(PriceBook.objects.order_by("name"), label=_("Price book"))
+    month = MonthField(label=_("Month"))
+    zone = forms.CharField(
+        label=_("Time zone of the bill"), max_length=64, initial="UTC",
+        help_text=_("Cloud bills are in UTC. Later months follow by themselves."),
+    )  # fmt: skip
+
+
+class ResolveForm(OnceForm):
+    """Why a finding is settled."""
+
+    reason = text_field(_("Why it is settled"), help_text=_("Stays with the month for good."))
+
+
+class AssignForm(OnceForm):
+    """Who looks after a finding."""
+
+    to = forms.ModelChoiceField(User.objects.none(), label=_("Assigned to"), required=False)
+
+    def __init__(self, *args: Any, people: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["to"].queryset = people  # type: ignore[attr-defined]
+        self.fields["to"].empty_label = _("nobody")  # type: ignore[attr-defined]
+
+
+class FindingFilter(forms.Form):
+    """Which findings to show; what cannot be understood narrows nothing."""
+
+    state = forms.ChoiceField(
+        label=_("State"), required=False,
+        choices=[("", _("open")), ("blocks", _("blocks the close")), ("settled", _("settled")),
+                 ("all", _("all"))],
+    )  # fmt: skip
+    code = forms.ChoiceField(label=_("Finding"), required=False)
+    who = forms.ChoiceField(
+        label=_("Assigned"), required=False,
+        choices=[("", _("anybody")), ("me", _("me")), ("none", _("nobody"))],
+    )  # fmt: skip
+
+    def __init__(self, *args: Any, codes: Iterable[tuple[str, Any]], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        known = [(code, word) for code, word in codes if code in set(Code)]
+        self.fields["code"].choices = [("", _("all")), *known]  # type: ignore[attr-defined]
+
+    def narrow(self, rows: Any, user: User) -> Any:
+        """Return the findings that match."""
+        self.full_clean()
+        wanted = self.cleaned_data
+        match wanted.get("state", ""):
+            case "settled":
+                rows = rows.filter(resolved_at__isnull=False)
+            case "blocks":
+                rows = rows.filter(resolved_at=None, blocks=True)
+            case "all":
+                pass
+            case _:
+                rows = rows.filter(resolved_at=None)
+        if wanted.get("code"):
+            rows = rows.filter(code=wanted["code"])
+        if wanted.get("who") == "me":
+            rows = rows.filter(assignee=user)
+        if wanted.get("who") == "none":
+            rows = rows.filter(assignee=None)
+        return rows
+
+
+class BillForm(OnceForm):
+    """Which of several bills is that of a month."""
+
+    bill = forms.ModelChoiceField(BillFile.objects.none(), label=_("Bill"), empty_label=None)
+
+    def __init__(self, *args: Any, bills: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["bill"].queryset = bills  # type: ignore[attr-defined]
+
+
+class CloseForm(OnceForm):
+    """The last word before a month is closed for good."""
+
+    sure = forms.BooleanField(
+        label=_("I have looked at these numbers, and know that they can not be changed any more."),
+        error_messages={"required": _("Tick this to close the month.")},
+    )
+
+
+class CorrectionForm(OnceForm):
+    """What a closed month would have had more, or less."""
+
+    period = forms.ModelChoiceField(
+        Period.objects.none(), label=_("Booked in"), empty_label=None,
+    )  # fmt: skip
+    reason = forms.CharField(
+        label=_("Reason"), max_length=500, help_text=_("Stands on every line that is booked."),
+    )  # fmt: skip
+
+    def __init__(self, *args: Any, periods: Any, currency: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["period"].queryset = periods  # type: ignore[attr-defined]
+        amount = AmountField(
+            label=_("Amount"), currency=currency,
+            help_text=_("A credit of the provider is negative: -250.00."),
+        )  # fmt: skip
+        self.fields = {"amount": amount, **self.fields}
+
+
+class DisputeForm(OnceForm):
+    """What a tenant says against a line."""
+
+    line = forms.ChoiceField(label=_("Line"))
+    text = text_field(
+        _("What is wrong with it"),
+        help_text=_("Say what you expected and why. The platform team answers, and both see it."),
+    )
+
+    def __init__(self, *args: Any, lines: Iterable[tuple[str, str]], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["line"].choices = list(lines)  # type: ignore[attr-defined]
+
+
+def line_key(line: StatementLine) -> str:
+    """Name a line in a form, by what is the same after the next run too."""
+    return f"{line.flavor}/{line.basis}"
+
+
+class AnswerForm(OnceForm):
+    """The answer to a dispute: a credit, or why the line is right."""
+
+    step = forms.ChoiceField(
+        label=_("Answer"), widget=forms.RadioSelect,
+        choices=[("accept", _("Accept it and book a credit")), ("reject", _("Reject it"))],
+    )  # fmt: skip
+    answer = text_field(_("Reason"), required=False, help_text=_("The tenant reads it."))
+
+    def __init__(self, *args: Any, currency: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        credit = AmountField(
+            label=_("Credit"), currency=currency, required=False,
+            help_text=_("What the tenant gets back. The platform pays for it, no other tenant."),
+        )  # fmt: skip
+        kept = self.fields
+        self.fields = {"step": kept["step"], "credit": credit, "answer": kept["answer"]}
+
+    def clean(self) -> dict[str, Any]:
+        """Ask for a credit or a reason, whichever the answer needs."""
+        found = super().clean() or {}
+        if found.get("step") == "accept" and found.get("credit") is None and not self.errors:
+            self.add_error("credit", _("Say how much is credited."))
+        if found.get("step") == "reject" and not found.get("answer", "").strip():
+            self.add_error("answer", _("Say why the line is right."))
+        return found

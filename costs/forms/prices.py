@@ -1,0 +1,173 @@
+"""Forms of price books and policies."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from costs.forms.fields import AmountField, HourField, PercentField, as_part
+from costs.models.prices import Purpose
+from costs.money import NotMoney, places
+from costs.policy import Base, Policy, Rest, Spread
+from costs.rates import Basis, PriceKey, Purchase
+from portal.web.forms import OnceForm
+
+BASES = {
+    Basis.COMMITTED: gettext_lazy("Committed"),
+    Basis.BORROWED: gettext_lazy("Borrowed"),
+    Basis.LENT_CREDIT: gettext_lazy("Lent out (credit)"),
+    Basis.ADMITTED: gettext_lazy("Admitted"),
+    Basis.RUNNING: gettext_lazy("Running"),
+    Basis.USED: gettext_lazy("Used"),
+    Basis.IDLE: gettext_lazy("Idle"),
+}
+PURCHASES = {
+    Purchase.ON_DEMAND: gettext_lazy("on demand"),
+    Purchase.RESERVED: gettext_lazy("reserved"),
+    Purchase.SPOT: gettext_lazy("spot"),
+}
+
+
+class BookForm(OnceForm):
+    """A new price book."""
+
+    name = forms.CharField(label=gettext_lazy("Name"), max_length=120)
+    purpose = forms.ChoiceField(
+        label=gettext_lazy("For"), choices=Purpose.choices, widget=forms.RadioSelect,
+        help_text=gettext_lazy(
+            "What is charged is decided and closed by two people. Showback only informs. "
+            "An internal list is for the platform alone."
+        ),
+    )  # fmt: skip
+    currency = forms.CharField(
+        label=gettext_lazy("Currency"), max_length=3, min_length=3,
+        help_text=gettext_lazy("Three letters: USD. It cannot be changed once prices count."),
+    )  # fmt: skip
+
+    def clean_currency(self) -> str:
+        """Read a code in capital letters."""
+        code = str(self.cleaned_data["currency"]).upper()
+        try:
+            places(code)
+        except NotMoney:
+            raise ValidationError(_("Type the three letters of a currency.")) from None
+        return code
+
+
+class PriceForm(OnceForm):
+    """One price of a draft."""
+
+    flavor = forms.CharField(label=gettext_lazy("Flavor"), max_length=253)
+    basis = forms.ChoiceField(
+        label=gettext_lazy("Basis"), choices=[(key.value, word) for key, word in BASES.items()]
+    )
+    purchase = forms.ChoiceField(
+        label=gettext_lazy("Bought"), choices=[(key.value, word) for key, word in PURCHASES.items()]
+    )
+    starts = HourField(label=gettext_lazy("From"))
+    rate = AmountField(
+        label=gettext_lazy("Rate for an hour"), required=False,
+        help_text=gettext_lazy("Empty ends the price there: what comes after is unpriced."),
+    )  # fmt: skip
+
+    def clean_rate(self) -> Any:
+        """Refuse what is below 0."""
+        rate = self.cleaned_data["rate"]
+        if rate is not None and rate < 0:
+            raise ValidationError(_("A price is not below 0."))
+        return rate
+
+    @property
+    def key(self) -> PriceKey:
+        """Return which price it is."""
+        found = self.cleaned_data
+        return PriceKey(found["flavor"], Basis(found["basis"]), Purchase(found["purchase"]))
+
+
+def _radio(label: Any, choices: list[tuple[str, Any]], help_text: Any = "") -> forms.ChoiceField:
+    return forms.ChoiceField(
+        label=label, choices=choices, widget=forms.RadioSelect, help_text=help_text
+    )
+
+
+class PolicyForm(OnceForm):
+    """A policy: five switches, each with what it means."""
+
+    starts = HourField(label=gettext_lazy("Holds from"))
+    base = _radio(
+        gettext_lazy("What tenants pay first"),
+        [
+            (Base.COMMITTED.value, gettext_lazy("Quota that is committed to them, used or not")),
+            (Base.HELD.value, gettext_lazy("Time for which they held quota, waiting jobs too")),
+            (Base.ADMITTED.value, gettext_lazy("Time for which their jobs were admitted")),
+            (Base.USED.value, gettext_lazy("Time that devices measured as used")),
+        ],
+        gettext_lazy("Committed is the one that makes quota nobody uses expensive to keep."),
+    )
+    borrow = PercentField(
+        label=gettext_lazy("Borrowers pay (percent of the rate)"), required=False, initial="50",
+        help_text=gettext_lazy(
+            "50 is half of the rate, 0 is free. Counts only where committed quota is paid; "
+            "otherwise borrowed time is held time like any other."
+        ),
+    )  # fmt: skip
+    credit = _radio(
+        gettext_lazy("Lenders"),
+        [
+            ("yes", gettext_lazy("get what their borrowers pay")),
+            ("no", gettext_lazy("get nothing; the platform keeps it")),
+        ],
+        gettext_lazy("Credits and charges for borrowing are then the same sum."),
+    )
+    rest = _radio(
+        gettext_lazy("Who pays what is left of a pool"),
+        [
+            (Rest.PLATFORM.value, gettext_lazy("The platform: idle, unsold and down are its rows")),
+            (Rest.COMMITTED.value, gettext_lazy("Tenants, in proportion to their quota")),
+            (Rest.ADMITTED.value, gettext_lazy("Tenants, in proportion to admitted time")),
+            (Rest.EVEN.value, gettext_lazy("Tenants, in equal parts")),
+        ],
+        gettext_lazy("With tenants paying the rest, one team's idle quota costs every other team."),
+    )
+    shared = _radio(
+        gettext_lazy("Shared costs (control planes, storage, tax)"),
+        [
+            (Spread.COST.value, gettext_lazy("Tenants, in proportion to what each pays")),
+            (Spread.EVEN.value, gettext_lazy("Tenants, in equal parts")),
+            (Spread.PLATFORM.value, gettext_lazy("The platform")),
+        ],
+    )
+    unused = _radio(
+        gettext_lazy("Commitments that nobody used"),
+        [
+            (Spread.PLATFORM.value, gettext_lazy("The platform, which bought them")),
+            (Spread.COST.value, gettext_lazy("Tenants, in proportion to what each pays")),
+            (Spread.EVEN.value, gettext_lazy("Tenants, in equal parts")),
+        ],
+    )
+
+    def clean(self) -> dict[str, Any]:
+        """Ask for the part that borrowers pay where it counts."""
+        found = super().clean() or {}
+        if found.get("base") == Base.COMMITTED and found.get("borrow") is None and not self.errors:
+            self.add_error("borrow", _("Say how much of the rate borrowers pay: 0 is free."))
+        return found
+
+    @property
+    def policy(self) -> Policy:
+        """Return the switches."""
+        found = self.cleaned_data
+        borrow = found["borrow"]
+        return Policy(
+            base=Base(found["base"]),
+            borrow=Fraction(as_part(borrow)) if borrow is not None else Fraction(1, 2),
+            credit=found["credit"] == "yes",
+            rest=Rest(found["rest"]),
+            shared=Spread(found["shared"]),
+            unused=Spread(found["unused"]),
+        )

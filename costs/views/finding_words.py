@@ -1,0 +1,233 @@
+"""Findings in words: what is wrong, in a sentence with its numbers, and what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, Final
+
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from costs.models import Discrepancy
+from costs.rates import Basis
+from costs.states import Code, Unit
+from costs.views import shown
+from costs.views.words import hours_text, money_text
+
+#: What each finding is called, and what a person does about it.
+NAMES: Final = {
+    Code.HARVEST_GAP: gettext_lazy("No cluster data"),
+    Code.INTERVAL_GAP: gettext_lazy("Held differs from Kueue"),
+    Code.STUCK_OPEN: gettext_lazy("Ends not exactly known"),
+    Code.OVER_CAPACITY: gettext_lazy("More than exists"),
+    Code.OVERDRAFT: gettext_lazy("Held above quota"),
+    Code.RUN_OVER_ADMIT: gettext_lazy("Runs uncounted"),
+    Code.ADMIT_NOT_RUNNING: gettext_lazy("Admitted, not running"),
+    Code.UNMANAGED: gettext_lazy("Bypasses Kueue"),
+    Code.UNATTRIBUTED: gettext_lazy("Nobody's"),
+    Code.UNATTRIBUTED_USE: gettext_lazy("Use without a pod"),
+    Code.USED_UNKNOWN: gettext_lazy("Use not known"),
+    Code.SHARED_DEVICE: gettext_lazy("Shared device"),
+    Code.MIG_MISMATCH: gettext_lazy("Other slice than asked"),
+    Code.ORPHAN_NODE: gettext_lazy("Billed, not in the cluster"),
+    Code.CLUSTER_NOT_BILLED: gettext_lazy("In the cluster, not billed"),
+    Code.OVER_BILLED: gettext_lazy("Billed longer than seen"),
+    Code.UNDER_BILLED: gettext_lazy("Seen longer than billed"),
+    Code.UNTAGGED: gettext_lazy("No tag"),
+    Code.MISTAGGED: gettext_lazy("Tag of another tenant"),
+    Code.UNPRICED: gettext_lazy("No price"),
+    Code.RATE_DRIFT: gettext_lazy("Bill differs from prices"),
+    Code.CURRENCY_MISSING: gettext_lazy("No exchange rate"),
+    Code.LATE_CORRECTION: gettext_lazy("Corrects an earlier month"),
+    Code.DOUBLE_SPLIT: gettext_lazy("Split by the provider"),
+    Code.FLAVOR_CONFLICT: gettext_lazy("Node of no one flavor"),
+    Code.PROVISIONAL: gettext_lazy("Not final"),
+    Code.MATCHED: gettext_lazy("Matches"),
+    Code.WITHIN_TOLERANCE: gettext_lazy("Within tolerance"),
+}
+TODO: Final = {
+    Code.HARVEST_GAP: gettext_lazy(
+        "Count the hours again if the cluster's history came later. Otherwise say why the guess "
+        "that stands in them is good enough."
+    ),
+    Code.STUCK_OPEN: gettext_lazy("The middle of the bounds counts. Agree on it with the tenant."),
+    Code.OVER_CAPACITY: gettext_lazy(
+        "Look for nodes that two flavors match, and for quota above what the nodes have."
+    ),
+    Code.OVERDRAFT: gettext_lazy("It is charged as what it is. Tell the tenant, then settle it."),
+    Code.RUN_OVER_ADMIT: gettext_lazy("Look for jobs whose pods ask for nothing that is counted."),
+    Code.ADMIT_NOT_RUNNING: gettext_lazy("Look for pods that could not start. Their tenant pays."),
+    Code.UNMANAGED: gettext_lazy("It is charged in full. Bring the namespace under Kueue."),
+    Code.UNATTRIBUTED: gettext_lazy("Give the queue or namespace a tenant in the catalog."),
+    Code.USED_UNKNOWN: gettext_lazy("Mend the metrics of the nodes; used time is not shown as 0."),
+    Code.UNPRICED: gettext_lazy("Set the price in a new version of the price book."),
+    Code.RATE_DRIFT: gettext_lazy("Look whether the mix of spot and reserved machines changed."),
+    Code.CURRENCY_MISSING: gettext_lazy("Add the rate of the month."),
+    Code.LATE_CORRECTION: gettext_lazy("Book it as a correction of the month that it is about."),
+    Code.DOUBLE_SPLIT: gettext_lazy("The whole row counts, its parts are put aside. Confirm that."),
+}
+Facts = Mapping[str, Any]
+
+
+def name(code: str) -> str:
+    """Name a finding."""
+    return str(NAMES.get(Code(code), code))
+
+
+def todo(code: str) -> str:
+    """Say what a person does about a finding."""
+    return str(TODO.get(Code(code), ""))
+
+
+def sentence(row: Discrepancy) -> str:
+    """Explain a finding with its numbers."""
+    say = SENTENCES.get(Code(row.code))
+    return say(row, row.facts) if say else name(row.code)
+
+
+def size(row: Discrepancy, value: Decimal, currency: str) -> str:
+    """Return a number of a finding in its own unit."""
+    match row.unit:
+        case Unit.MONEY:
+            return f"{money_text(value, currency)} {currency}"
+        case Unit.ROWS:
+            return f"{int(value):,}"
+    # A gap is one of a cluster's time and of no device.
+    shape = _("%(n)s h") if row.code == Code.HARVEST_GAP else _("%(n)s device-h")
+    return shape % {"n": hours_text(Fraction(value))}
+
+
+def _hours(value: Decimal) -> str:
+    return hours_text(Fraction(value))
+
+
+def _gap(row: Discrepancy, facts: Facts) -> str:
+    starts, ends = _clock(facts.get("from", "")), _clock(facts.get("to", ""))
+    hours = int(facts.get("hours", 0))
+    never = int(facts.get("never", 0))
+    said = ngettext(
+        "Nobody listened to %(cluster)s for %(lost)s of %(n)s hour, %(from)s to %(to)s UTC.",
+        "Nobody listened to %(cluster)s for %(lost)s of %(n)s hours, %(from)s to %(to)s UTC.",
+        hours,
+    ) % {
+        "cluster": row.subject.split(" ")[0], "lost": _hours(row.difference), "n": hours,
+        "from": starts, "to": ends,
+    }  # fmt: skip
+    if never:
+        said += " " + ngettext(
+            "%(n)s of them was never counted.", "%(n)s of them were never counted.", never
+        ) % {"n": never}
+    return said
+
+
+def _clock(text: str) -> str:
+    try:
+        return date_format(datetime.fromisoformat(text), "j M H:i")
+    except ValueError:
+        return text
+
+
+def _tenant(facts: Facts) -> str:
+    return str(facts.get("tenant") or _("no tenant"))
+
+
+def _held(text: Any) -> Callable[[Discrepancy, Facts], str]:
+    def say(row: Discrepancy, facts: Facts) -> str:
+        return str(text) % {
+            "tenant": _tenant(facts), "flavor": facts.get("flavor", ""),
+            "n": _hours(row.difference), "whole": _hours(row.whole), "hours": facts.get("hours", 0),
+        }  # fmt: skip
+
+    return say
+
+
+def _unattributed(row: Discrepancy, facts: Facts) -> str:
+    if "bill" in facts:
+        return _("%(n)s of the bill belong to no pool, hour or rule, and stay unallocated.") % {
+            "n": row.difference.quantize(Decimal("0.01"))
+        }
+    return _held(gettext_lazy(
+        "Queues and namespaces without a tenant had %(n)s of the %(whole)s device hours of "
+        "%(flavor)s."
+    ))(row, facts)  # fmt: skip
+
+
+def _unpriced(row: Discrepancy, facts: Facts) -> str:
+    if "policy" in facts:
+        return _("No policy holds in %(n)s pool hours, so nobody is charged for them.") % {
+            "n": facts.get("hours", 0)
+        }
+    return _("%(n)s %(basis)s hours of %(flavor)s have no price in the book.") % {
+        "n": _hours(row.difference), "basis": _basis(facts),
+        "flavor": facts.get("flavor", ""),
+    }  # fmt: skip
+
+
+def _basis(facts: Facts) -> str:
+    known = [each for each in Basis if each == facts.get("basis")]
+    return str(shown.BASES.get(known[0], known[0])).lower() if known else ""
+
+
+def _drift(row: Discrepancy, facts: Facts) -> str:
+    more = row.difference > 0
+    said = _("The bill of %(flavor)s is %(part)s above what the price book says.") if more else _(
+        "The bill of %(flavor)s is %(part)s below what the price book says."
+    )  # fmt: skip
+    part = Fraction(abs(row.difference)) * Fraction(100, 1)
+    whole = Fraction(row.whole)
+    percent = round(part * Fraction(1, whole)) if whole else 0
+    return said % {"flavor": facts.get("flavor", ""), "part": _("%(n)s %%") % {"n": percent}}
+
+
+def _rows(text: Any) -> Callable[[Discrepancy, Facts], str]:
+    def say(row: Discrepancy, facts: Facts) -> str:
+        return str(text) % {"rows": facts.get("rows", 0), "source": facts.get("source", "")}
+
+    return say
+
+
+def _currency(row: Discrepancy, facts: Facts) -> str:
+    return _("The bill is in %(base)s, and no rate to the currency of the book is known.") % {
+        "base": facts.get("from", "")
+    }
+
+
+SENTENCES: Final[Mapping[Code, Callable[[Discrepancy, Facts], str]]] = {
+    Code.HARVEST_GAP: _gap,
+    Code.UNATTRIBUTED: _unattributed,
+    Code.UNPRICED: _unpriced,
+    Code.RATE_DRIFT: _drift,
+    Code.CURRENCY_MISSING: _currency,
+    Code.OVER_CAPACITY: _held(gettext_lazy(
+        "In %(hours)s hours %(n)s device hours more of %(flavor)s were taken than there were."
+    )),
+    Code.STUCK_OPEN: _held(gettext_lazy(
+        "Some ends of %(tenant)s on %(flavor)s are only bounded: %(n)s of %(whole)s held hours."
+    )),
+    Code.OVERDRAFT: _held(gettext_lazy(
+        "%(tenant)s held %(n)s hours of %(flavor)s that no quota covers: a quota was lowered "
+        "below its use."
+    )),
+    Code.RUN_OVER_ADMIT: _held(gettext_lazy(
+        "Pods of %(tenant)s ran %(n)s hours on %(flavor)s beyond the %(whole)s that are admitted."
+    )),
+    Code.ADMIT_NOT_RUNNING: _held(gettext_lazy(
+        "%(n)s of %(whole)s admitted hours of %(tenant)s on %(flavor)s had no running pod."
+    )),
+    Code.UNMANAGED: _held(gettext_lazy(
+        "Pods of %(tenant)s had %(n)s hours of %(flavor)s without any quota."
+    )),
+    Code.USED_UNKNOWN: _held(gettext_lazy(
+        "%(n)s of %(whole)s running hours of %(tenant)s on %(flavor)s were not measured."
+    )),
+    Code.LATE_CORRECTION: _rows(gettext_lazy(
+        "%(rows)s rows of the bill of %(source)s correct a month that was invoiced before."
+    )),
+    Code.DOUBLE_SPLIT: _rows(gettext_lazy(
+        "%(rows)s rows of the bill of %(source)s are parts of rows that stand in it too."
+    )),
+}  # fmt: skip
