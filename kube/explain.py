@@ -49,8 +49,16 @@ def explain(workload: Object | WorkloadFacts, **related: Unpack[Related]) -> Exp
     answer says less. No input makes this raise.
     """
     facts = Facts.gather(workload, related)
-    found = next((found for rule in RULES if (found := rule(facts))), None) or unseen_rule(facts)
+    found = _judged(facts)
     return found.adding(*_left_behind(facts, found))
+
+
+def _judged(facts: Facts) -> Explanation:
+    for rule in RULES:
+        found = rule(facts)
+        if found is not None:
+            return found
+    return unseen_rule(facts)
 
 
 def _left_behind(facts: Facts, found: Explanation) -> tuple[Reason, ...]:

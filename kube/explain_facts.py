@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
 from typing import TypedDict
 
 from kube.event_facts import Event, read_events
 from kube.lenient import Object, mapping, text
 from kube.line_facts import Line
 from kube.manager_facts import Manager
+from kube.once import once
 from kube.pod_facts import Pod, read_pods
 from kube.queue_facts import EntryFacts, QueueFacts, read_entry, read_queue
 from kube.quota_tree import QuotaTree
@@ -69,47 +69,47 @@ class Facts:
             related=related,
         )
 
-    @cached_property
+    @once
     def entries(self) -> tuple[str, ...] | None:
         """Return the names of all LocalQueues in its namespace."""
         given = self.related.get("entries")
         return None if given is None else tuple(sorted(given))
 
-    @cached_property
+    @once
     def tree(self) -> QuotaTree | None:
         """Return the quota tree of the queues that are known, which need not be all."""
         return self.related.get("tree") or _tree(self.queue, self.related)
 
-    @cached_property
+    @once
     def flavors(self) -> frozenset[str] | None:
         """Return the names of all flavors."""
         return _names(self.related.get("flavors"))
 
-    @cached_property
+    @once
     def checks(self) -> Mapping[str, Object]:
         """Return the AdmissionChecks that are known, by name."""
         given = self.related.get("checks") or ()
         return {text(each, "metadata", "name"): mapping(each) for each in given}
 
-    @cached_property
+    @once
     def labels(self) -> Mapping[str, object] | None:
         """Return the labels of its namespace."""
         given = self.related.get("namespace")
         return None if given is None else mapping(given, "metadata", "labels")
 
-    @cached_property
+    @once
     def limit_ranges(self) -> int | None:
         """Return how many LimitRanges its namespace has."""
         given = self.related.get("limit_ranges")
         return None if given is None else sum(1 for _ in given)
 
-    @cached_property
+    @once
     def pods(self) -> tuple[Pod, ...] | None:
         """Return its pods."""
         given = self.related.get("pods")
         return None if given is None else read_pods(given)
 
-    @cached_property
+    @once
     def events(self) -> tuple[Event, ...]:
         """Return the events about it, its job and its pods, the newest first."""
         return read_events(self.related.get("events") or ())
@@ -119,7 +119,7 @@ class Facts:
         """Return the last words of its checks, as the watch has kept them."""
         return self.related.get("kept_messages") or {}
 
-    @cached_property
+    @once
     def line(self) -> Line | None:
         """Return what waits in the same queue."""
         return self.related.get("line") or _line(self.queue, self.related.get("others"))

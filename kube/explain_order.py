@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import Final
 
 from kube import pending_texts
 from kube.explain_facts import Facts
 from kube.explain_quota import TOO_LARGE, fits_now, too_large, with_numbers
 from kube.explain_routing import reopened
+from kube.pending_texts import PendingText
 from kube.reason_codes import reason
 from kube.reasons import Explanation, Reason, Stage
 from kube.workload_facts import Condition
 
 #: From mild to grave. What is not here no waiting ends, or it stands alone.
 _MILD: Final = ("topology_too_small", "topology_partly", "topology_not_cached", "node_not_replaced")
-_MIDDLE: Final = ("quota_short", "lost_the_race", "overlapping_preemption", "elastic_flavor")
+_MIDDLE: Final = (
+    "quota_short", "lost_the_race", "overlapping_preemption", "elastic_flavor",
+    "flavor_not_chosen",
+)  # fmt: skip
+#: Answers that are kept for jobs to come; those of one queue come together.
+SHARED: Final = 1024
 
 
 def gravity(each: Reason) -> int:
@@ -92,17 +98,52 @@ def message_rule(facts: Facts) -> Explanation | None:
     first = read.reasons[0]
     if first.code in _UNSEEN and not read.preempting:
         return None if first.code == "not_looked_at" else _like_another(facts, said)
-    found = tuple(
-        with_numbers(facts, _corrected(facts, said, each), since) for each in read.reasons
-    )
     # A text of 0.20 about room that is being made names no number: its short reason tells.
     makes_room = bool(read.preempting) or said.reason == _MAKES_ROOM
+    told = (each._replace(since=since) for each in _told(facts, said, read, makes_room))
+    return facts.waiting(*told, *_growth(facts), preempting=makes_room)
+
+
+def _told(facts: Facts, said: Condition, read: PendingText, makes_room: bool) -> tuple[Reason, ...]:
+    """Return what a text tells, without its time.
+
+    Equal jobs of one queue with the same text are told the same as long as no queue changes, and
+    at a start there are tens of thousands of them.
+    """
+    key = _shared(facts, said, read)
+    if key is None or facts.tree is None:
+        return _work_out(facts, said, read, makes_room)
+    shared = facts.tree.told
+    found: tuple[Reason, ...] | None = shared.get(key)
+    if found is None:
+        if len(shared) >= SHARED:
+            shared.clear()
+        found = shared[key] = _work_out(facts, said, read, makes_room)
+    return found
+
+
+def _shared(facts: Facts, said: Condition, read: PendingText) -> Hashable:
+    """Return what two jobs must share to be told the same, ``None`` where more than that counts."""
+    queue, tree, asked = facts.queue, facts.tree, facts.workload.as_written
+    if queue is None or tree is None or asked is None or tree.queues.get(queue.name) is not queue:
+        return None
+    if any(
+        each.stage in (None, Stage.ROUTING) or each.code == "limit_range" for each in read.reasons
+    ):
+        return None
+    return queue.name, said.message, said.reason, asked.least, asked.shape
+
+
+def _work_out(
+    facts: Facts, said: Condition, read: PendingText, makes_room: bool
+) -> tuple[Reason, ...]:
+    found = tuple(with_numbers(facts, _corrected(facts, said, each), None) for each in read.reasons)
     if not makes_room:
         found = _with_too_large(facts, found)
     ordered = in_order(facts, found)
     if makes_room:
         ordered = tuple(_while_making_room(each, read.preempting) for each in ordered)
-    return facts.waiting(*ordered, *_growth(facts), preempting=makes_room)
+    return ordered
 
 
 _MAKES_ROOM: Final = "WaitingForPreemptedWorkloads"

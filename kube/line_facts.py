@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from functools import cached_property
 from typing import Final
 
 from kube.lenient import Object, mapping, whole
+from kube.once import once
 from kube.queue_order import Stand, Turn, stand
 from kube.workload_facts import Condition, WorkloadFacts
 
@@ -25,7 +25,7 @@ class Line:
         self.strict = strict
         self._given = workloads
 
-    @cached_property
+    @once
     def _waiting(self) -> list[tuple[Place, Turn, WorkloadFacts]]:
         found = []
         for each in self._given:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Final
 
 from kube.lenient import Object, amount, items, mapping, text, texts, whole
+from kube.once import once
 from kube.workload_facts import NO_CONDITION, Condition, read_conditions
 
 #: (flavor, resource)
@@ -38,32 +38,32 @@ class EntryFacts:
 
     body: Object
 
-    @cached_property
+    @once
     def name(self) -> str:
         """Return its name."""
         return text(self.body, "metadata", "name")
 
-    @cached_property
+    @once
     def queue(self) -> str:
         """Return the name of the ClusterQueue that it leads to."""
         return text(self.body, "spec", "clusterQueue")
 
-    @cached_property
+    @once
     def stopped(self) -> bool:
         """Return whether it is held."""
         return text(self.body, "spec", "stopPolicy") in _STOPS
 
-    @cached_property
+    @once
     def deleting(self) -> bool:
         """Return whether it is being deleted."""
         return bool(text(self.body, "metadata", "deletionTimestamp"))
 
-    @cached_property
+    @once
     def active(self) -> Condition:
         """Return its condition Active."""
         return read_conditions(self.body).get("Active", NO_CONDITION)
 
-    @cached_property
+    @once
     def open(self) -> bool:
         """Return whether nothing about it keeps a job from its queue."""
         return bool(self.queue) and not (self.stopped or self.deleting or self.active.false)
@@ -75,22 +75,22 @@ class QueueFacts:
 
     body: Object
 
-    @cached_property
+    @once
     def name(self) -> str:
         """Return its name."""
         return text(self.body, "metadata", "name")
 
-    @cached_property
+    @once
     def cohort(self) -> str:
         """Return the name of the cohort above it; v1beta1 called the field ``cohort``."""
         return text(self.body, "spec", "cohortName") or text(self.body, "spec", "cohort")
 
-    @cached_property
+    @once
     def stopped(self) -> bool:
         """Return whether it is held."""
         return text(self.body, "spec", "stopPolicy") in _STOPS
 
-    @cached_property
+    @once
     def deleting(self) -> bool:
         """Return whether it is being deleted."""
         return bool(text(self.body, "metadata", "deletionTimestamp"))
@@ -106,12 +106,12 @@ class QueueFacts:
         policy = text(self.body, "spec", "preemption", "reclaimWithinCohort")
         return policy not in ("", "Never")
 
-    @cached_property
+    @once
     def active(self) -> Condition:
         """Return its condition Active."""
         return read_conditions(self.body).get("Active", NO_CONDITION)
 
-    @cached_property
+    @once
     def open(self) -> bool:
         """Return whether nothing about it keeps a job waiting, as far as it says itself."""
         return not (self.stopped or self.deleting or self.active.false)
@@ -128,27 +128,27 @@ class QueueFacts:
         found = mapping(self.body, "spec").get("namespaceSelector")
         return found if isinstance(found, Mapping) else None
 
-    @cached_property
+    @once
     def groups(self) -> tuple[Group, ...]:
         """Return its resource groups."""
         return read_groups(self.body)
 
-    @cached_property
+    @once
     def group_of(self) -> Mapping[str, str]:
         """Return the group of each flavor, as a number."""
         return {name: str(n) for n, group in enumerate(self.groups) for name in group.flavors}
 
-    @cached_property
+    @once
     def quotas(self) -> Mapping[Line, Quota]:
         """Return its quota lines."""
         return read_quotas(self.body)
 
-    @cached_property
+    @once
     def held(self) -> Mapping[Line, int]:
         """Return what its jobs hold, reserved ones included, as its status says."""
         return dict(_held(self.body))
 
-    @cached_property
+    @once
     def known_use(self) -> bool:
         """Return whether its status says what is held."""
         return isinstance(mapping(self.body, "status").get("flavorsReservation"), list)

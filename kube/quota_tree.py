@@ -62,6 +62,7 @@ class QuotaTree:
         self.complete = complete
         #: What others have worked out from this tree; it goes with the tree.
         self.answers: dict[Hashable, Any] = {}
+        self.told: dict[Hashable, Any] = {}
         self.queues: dict[str, QueueFacts] = {}
         self._nodes: dict[Key, _Node] = {}
         for each in queues:

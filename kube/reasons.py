@@ -6,10 +6,11 @@ knows the viewer and the language.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
+from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
@@ -124,19 +125,30 @@ class Reason(NamedTuple):
         }  # fmt: skip
 
     def known(self) -> dict[str, Any]:
-        """Return the fields that say something: what a row keeps."""
-        found = self.as_json()
-        # A zero says something, and what is empty does not.
-        for key in _MAY_BE_EMPTY:
-            value = found[key]
-            if not value and (value is False or value != 0):
-                del found[key]
-        return found
+        """Return the fields that say something, in the order of :meth:`as_json`: what a row keeps.
+
+        A zero says something, and what is empty does not.
+        """
+        return {
+            name: _WRITTEN[name](value) if name in _WRITTEN else value
+            for name, value in zip(_KEPT, _kept(self), strict=True)
+            if value or type(value) is int or name in _ALWAYS
+        }
 
 
-_MAY_BE_EMPTY: Final = tuple(
-    name for name in Reason._fields if name not in ("stage", "code", "never", "freed_by")
-)
+_ALWAYS: Final = frozenset({"stage", "code", "never", "freed_by"})
+_KEPT: Final = (
+    "stage", "code", "never", "resource", "flavor", "pod_set", "asked", "free", "missing",
+    "freed_by", "raw", "since", "stale", "oscillating", "params", "change",
+)  # fmt: skip
+_kept = attrgetter(*_KEPT)
+_WRITTEN: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "stage": lambda stage: stage and str(stage),
+    "freed_by": str,
+    "since": datetime.isoformat,
+    "params": dict,
+    "change": Change.as_json,
+}
 
 
 @dataclass(frozen=True, slots=True)

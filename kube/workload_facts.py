@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
 from typing import Final, NamedTuple
 
 from kube.asked import Asked, shape
 from kube.lenient import Object, items, mapping, moment, text, whole
+from kube.once import once
 from kube.pod_requests import PodSet, pod_sets
 
 #: On the second Workload of a job that grows: the one that it will replace.
@@ -140,13 +140,13 @@ class WorkloadFacts:
         assignments = items(self.body, "status", "admission", "podSetAssignments")
         return any(text(each, "delayedTopologyRequest") == "Pending" for each in assignments)
 
-    @cached_property
+    @once
     def checks(self) -> tuple[Check, ...]:
         """Return its admission checks, by name."""
         found = (_check(each) for each in items(self.body, "status", "admissionChecks"))
         return tuple(sorted(found, key=lambda check: (check.name, check.state)))
 
-    @cached_property
+    @once
     def pod_sets(self) -> tuple[PodSet, ...]:
         """Return what it asks for, by pod set."""
         asked = self.as_written
@@ -190,15 +190,18 @@ def _check(found: Object) -> Check:
 
 def read_conditions(item: Object) -> dict[str, Condition]:
     """Return an object's conditions by type; their order in the list means nothing."""
-    return {
-        text(each, "type"): Condition(
-            text(each, "status"),
-            text(each, "reason"),
-            text(each, "message"),
-            moment(each.get("lastTransitionTime")),
+    found: dict[str, Condition] = {}
+    for each in items(item, "status", "conditions"):
+        # Written out: this is asked for each workload of a list of tens of thousands.
+        get = each.get
+        kind, status, why, said = get("type"), get("status"), get("reason"), get("message")
+        found[kind if isinstance(kind, str) else ""] = Condition(
+            status if isinstance(status, str) else "",
+            why if isinstance(why, str) else "",
+            said if isinstance(said, str) else "",
+            moment(get("lastTransitionTime")),
         )
-        for each in items(item, "status", "conditions")
-    }
+    return found
 
 
 #: Read a Kubernetes time; anything else gives ``None``.

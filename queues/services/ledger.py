@@ -19,7 +19,7 @@ from queues.models import (
     QuotaChange,
 )
 from queues.services.lives import COLUMNS
-from queues.services.merge import as_csv
+from queues.services.merge import as_text
 
 INTERVAL: Final = (
     "cluster_id", "lifetime_id", "phase", "attempt", "starts", "starts_quality",
@@ -56,14 +56,11 @@ def append(model: type[models.Model], rows: Sequence[Row]) -> int:
     if not rows:
         return 0
     columns = TABLES[model]
-    nullable = {each.column for each in model._meta.local_fields if each.null}
-    statement = sql.SQL("COPY {} ({}) FROM STDIN WITH (FORMAT csv, FORCE_NOT_NULL ({}))").format(
-        sql.Identifier(model._meta.db_table),
-        _names(columns),
-        _names([column for column in columns if column not in nullable]),
+    statement = sql.SQL("COPY {} ({}) FROM STDIN").format(
+        sql.Identifier(model._meta.db_table), _names(columns)
     )
     with connection.cursor() as cursor, cursor.copy(statement) as copy:
-        copy.write(as_csv(rows))
+        copy.write(as_text(rows))
     return len(rows)
 
 

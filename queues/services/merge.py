@@ -7,17 +7,19 @@ and an observer that lost its lease without noticing changes nothing newer.
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, Self
 
-from django.db import connection, models
+from django.db import Error, connection, models
 from psycopg import sql
 
 NUL: Final = ("\0", "\\u0000")
+NULL: Final = "\\N"
+#: What the text form of COPY reads as something else, the mark of all others first.
+ESCAPED: Final = (("\\", "\\\\"), ("\t", "\\t"), ("\n", "\\n"), ("\r", "\\r"))
 
 
 @dataclass(frozen=True)
@@ -85,13 +87,63 @@ def merge(table: Table, rows: Iterable[Sequence[Any]]) -> int:
     Call it inside a transaction. Rows of one call have different keys. ``None`` is NULL, JSON
     comes as text, and everything else is what PostgreSQL reads as text.
     """
-    text = as_csv(rows)
+    text = as_text(rows)
     if not text:
         return 0
     with connection.cursor() as cursor:
-        _take_in(cursor, table, f"incoming_{table.name}", table.columns, text)
-        cursor.execute(table.merging)
-        return int(cursor.rowcount)
+        return _merge(cursor, table, text)
+
+
+def _merge(cursor: Any, table: Table, text: str) -> int:
+    _take_in(cursor, table, f"incoming_{table.name}", table.columns, text)
+    cursor.execute(table.merging)
+    return int(cursor.rowcount)
+
+
+class Merging:
+    """Merges one part of rows while the caller works out the next, in one transaction.
+
+    The database works on another processor then, and the connection is the caller's own: between
+    the first :meth:`add` and the end of the block nobody else may ask the database anything.
+    """
+
+    def __init__(self, table: Table) -> None:
+        """Take the table that the rows are for."""
+        self.table = table
+        self.rows = 0
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="merge")
+        self._running: Future[int] | None = None
+
+    def __enter__(self) -> Self:
+        """Begin; ``rows`` tells after the end how many were new or changed."""
+        return self
+
+    def add(self, rows: Iterable[Sequence[Any]]) -> None:
+        """Hand rows on, when those before are written; their keys differ from all before."""
+        text = as_text(rows)
+        self._wait()
+        if text:
+            self._running = self._thread.submit(self._write, connection.connection, text)
+
+    def _write(self, session: Any, text: str) -> int:
+        with session.cursor() as cursor:
+            return _merge(cursor, self.table, text)
+
+    def _wait(self) -> None:
+        running, self._running = self._running, None
+        if running is not None:
+            with connection.wrap_database_errors:
+                self.rows += running.result()
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Wait for the last part; an error of it is raised here, unless there is one already."""
+        try:
+            self._wait()
+        except Error:
+            if kind is None:
+                raise
+        finally:
+            self._thread.shutdown()
 
 
 def sweep(
@@ -104,7 +156,7 @@ def sweep(
     """
     free = tuple(name for name in table.key if name not in scope)
     with connection.cursor() as cursor:
-        _take_in(cursor, table, f"seen_{table.name}", free, as_csv(keys))
+        _take_in(cursor, table, f"seen_{table.name}", free, as_text(keys))
         cursor.execute(table.sweeping(scope, free), [*scope.values(), epoch])
         return [tuple(row) for row in cursor.fetchall()]
 
@@ -118,10 +170,7 @@ def _take_in(cursor: Any, table: Table, name: str, columns: Sequence[str], text:
         )
     )
     cursor.execute(sql.SQL("TRUNCATE {}").format(place))
-    fields = {each.column: each for each in table.model._meta.local_fields}
-    filled = [column for column in columns if not fields[column].null]
-    statement = sql.SQL("COPY {} ({}) FROM STDIN WITH (FORMAT csv, FORCE_NOT_NULL ({}))")
-    with cursor.copy(statement.format(place, names, _names(filled))) as copy:
+    with cursor.copy(sql.SQL("COPY {} ({}) FROM STDIN").format(place, names)) as copy:
         copy.write(text)
 
 
@@ -129,28 +178,33 @@ def _names(columns: Iterable[str]) -> sql.Composed:
     return sql.SQL(", ").join(map(sql.Identifier, columns))
 
 
-def as_csv(rows: Iterable[Sequence[Any]]) -> str:
-    """Return rows as CSV; the null character, which PostgreSQL cannot hold, is left out."""
-    rows = list(rows)
-    text = _written(rows)
-    if any(each in text for each in NUL):
-        text = _written([[_without_nul(value) for value in row] for row in rows])
+def as_text(rows: Iterable[Sequence[Any]]) -> str:
+    """Return rows as COPY reads them; the null character, which it cannot hold, is left out."""
+    lines = ["\t".join([_field(value) for value in row]) for row in rows]
+    return "\n".join([*lines, ""])
+
+
+def _field(value: Any) -> str:
+    if value is None:
+        return NULL
+    text = value if type(value) is str else str(value)
+    # Nearly every text holds none of these; to look for them is faster than to replace them.
+    return text if text.isprintable() and "\\" not in text else _escaped(text)
+
+
+def _escaped(text: str) -> str:
+    text = _without_nul(text)
+    for plain, written in ESCAPED:
+        text = text.replace(plain, written)
     return text
 
 
-def _written(rows: Iterable[Sequence[Any]]) -> str:
-    out = io.StringIO()
-    # Both characters of the line's end, so that a text with either of them is quoted.
-    csv.writer(out, lineterminator="\r\n").writerows(rows)
-    return out.getvalue()
-
-
-def _without_nul(value: Any) -> Any:
+def _without_nul(text: str) -> str:
     """Leave the null character out of a text, also out of one that holds JSON.
 
     In JSON it is written as an escape; behind an escaped backslash the same letters are text.
     """
-    if not isinstance(value, str) or not any(each in value for each in NUL):
-        return value
-    parts = value.replace("\0", "").split("\\\\")
+    if not any(each in text for each in NUL):
+        return text
+    parts = text.replace("\0", "").split("\\\\")
     return "\\\\".join(part.replace("\\u0000", "") for part in parts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from hashlib import blake2b
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 import orjson
@@ -99,8 +99,10 @@ def parse_time(text: str | None) -> datetime | None:
 
 def held(workload: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return what a Workload holds, summed by flavor and resource, in a stable order."""
+    admission = workload.get("status", {}).get("admission")
+    if not admission:
+        return []
     total: dict[tuple[str, str], int] = {}
-    admission = workload.get("status", {}).get("admission") or {}
     for pod_set in admission.get("podSetAssignments", []):
         for resource, text in pod_set.get("resourceUsage", {}).items():
             flavor = pod_set.get("flavors", {}).get(resource, "")
@@ -128,12 +130,26 @@ def encoded(values: Iterable[Any]) -> list[Any]:
     ]
 
 
+#: Which of the values of a Workload row are objects and lists.
+_JSON: Final = tuple(
+    WORKLOAD_FIELDS.index(name) for name in ("held", "params", "reasons", "kept", "pods")
+)
+
+
+def encoded_row(row: Mapping[str, Any]) -> list[Any]:
+    """Return the values of a Workload row as :func:`encoded` does: where JSON stands is known."""
+    values = list(row.values())
+    for index in _JSON:
+        values[index] = orjson.dumps(values[index]).decode()
+    return values
+
+
 _packed = msgspec.msgpack.Encoder().encode
 
 
 def digest(values: Iterable[Any]) -> int:
     """Return 63 bits that change when one of these values does; never 0."""
-    held = list(values)
+    held = values if isinstance(values, list) else list(values)
     try:
         said = _packed(held)
     except (TypeError, ValueError, OverflowError):

@@ -11,6 +11,8 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import islice
+from operator import itemgetter
 from typing import Any, Final
 
 import structlog
@@ -24,7 +26,7 @@ from queues.services import observed_rows as rows
 from queues.services.happened import event_row
 from queues.services.known import Named
 from queues.services.memory import Heard, Memory
-from queues.services.merge import merge, sweep
+from queues.services.merge import Merging, merge, sweep
 from queues.services.noting import Noting
 from queues.services.observed import (
     OBJECT_KINDS,
@@ -34,6 +36,7 @@ from queues.services.observed import (
     body_of,
     digest,
     encoded,
+    encoded_row,
     version_of,
 )
 from queues.services.quota_history import QuotaHistory
@@ -43,9 +46,12 @@ from queues.services.wanted import Wanted
 
 log = structlog.get_logger(__name__)
 
-SPEAKING: Final = tuple(i for i, name in enumerate(WORKLOAD_FIELDS) if name not in SILENT)
+#: What a row says, of its values in their order.
+_speaking: Final = itemgetter(*(i for i, name in enumerate(WORKLOAD_FIELDS) if name not in SILENT))
 #: What of a row decides where it stands in its queue.
-ORDERING: Final = ("state", "queue", "entry", "priority", "boost", "queued_at", "turn")
+_ordering: Final = itemgetter("state", "queue", "entry", "priority", "boost", "queued_at", "turn")
+#: Workloads that are read while those before them are being written.
+PART: Final = 250
 UNKNOWN: Final = "unknown"
 _QUOTED: Final = re.compile(r'"[^"]*"|\d[\w.:/-]*')
 
@@ -72,6 +78,11 @@ class _Read:
     order: int
     digest: int
     values: list[Any]
+
+    @property
+    def is_news(self) -> bool:
+        """Return whether the row says something else than the database holds."""
+        return self.digest != self.record.digest
 
 
 class Window:
@@ -101,12 +112,13 @@ class Window:
         memory.spread()
         memory.around.renew(now)
         objects = dict(self._objects())
-        read = dict(self._read(again))
-        changed = {uid: each for uid, each in read.items() if each.digest != each.record.digest}
         loose = list(memory.strays.rows(now)) if strays else []
+        read: dict[str, _Read] = {}
         with transaction.atomic():
             done.rows += self._write_objects(objects, done, now)
-            done.rows += self._write_workloads(changed, done, now)
+            done.rows += self._write_workloads(self._read(again), read, now)
+            changed = {uid: each for uid, each in read.items() if each.is_news}
+            done.rows += self._forget_workloads(changed, done)
             done.rows += self._sweep(done)
             self.noting.write(_moves(changed), now)
             self.quotas.write(now)
@@ -173,13 +185,12 @@ class Window:
         for uid, record, item in self.memory.due(again):
             try:
                 row = self.memory.around.row(item, record)
-                values = encoded(row.values())
+                values = encoded_row(row)
             except ODD as error:
                 self._cannot_read(uid, error)
                 continue
-            number = digest([*(values[i] for i in SPEAKING), *_noted(item)])
-            order = hash(tuple(row[name] for name in ORDERING))
-            yield uid, _Read(record, row["queue"], order, number, values)
+            number = digest([*_speaking(values), *_noted(item)])
+            yield uid, _Read(record, row["queue"], hash(_ordering(row)), number, values)
 
     def _cannot_read(self, uid: str, error: Exception) -> None:
         """Say once that a workload of odd form has no row; the others go on."""
@@ -188,27 +199,35 @@ class Window:
             self._unreadable.add(uid)
             log.warning("observer_unreadable_workload", uid=uid, error=type(error).__name__)
 
-    def _write_workloads(self, changed: dict[str, _Read], done: Written, now: datetime) -> int:
-        epoch = self.memory.epochs.get("Workload", 0)
-        number = merge(
-            rows.WORKLOADS,
-            (
-                (self.cluster.pk, uid, *each.values, now, each.digest, epoch)
-                for uid, each in changed.items()
-            ),
-        )
+    def _write_workloads(
+        self, found: Iterable[tuple[str, _Read]], read: dict[str, _Read], now: datetime
+    ) -> int:
+        """Write the rows of workloads part by part as they are ``found``, and put all in ``read``."""
+        found, epoch = iter(found), self.memory.epochs.get("Workload", 0)
+        with Merging(rows.WORKLOADS) as merging:
+            while part := dict(islice(found, PART)):
+                read |= part
+                merging.add(
+                    (self.cluster.pk, uid, *each.values, now, each.digest, epoch)
+                    for uid, each in part.items()
+                    if each.is_news
+                )
+        return merging.rows
+
+    def _forget_workloads(self, changed: dict[str, _Read], done: Written) -> int:
+        """Delete the rows of those that are gone, and note who moved; return how many went."""
         for uid, each in changed.items():
             places = dict.fromkeys((each.record.queue, each.queue))
             done.workloads += [(uid, each.record.namespace, queue) for queue in places]
             if each.order != each.record.order:
                 done.moved |= set(places)
         gone = self.memory.gone
-        if gone:
-            here = Workload.objects.filter(cluster=self.cluster, uid__in=list(gone))
-            number += here.delete()[0]
-            done.workloads += [(uid, old.namespace, old.queue) for uid, old in gone.items()]
-            done.moved |= {old.queue for old in gone.values()}
-        return number
+        if not gone:
+            return 0
+        here = Workload.objects.filter(cluster=self.cluster, uid__in=list(gone))
+        done.workloads += [(uid, old.namespace, old.queue) for uid, old in gone.items()]
+        done.moved |= {old.queue for old in gone.values()}
+        return here.delete()[0]
 
     def _sweep(self, done: Written) -> int:
         """Delete the rows of what a complete list did not hold, known here or not."""

@@ -12,7 +12,18 @@ from kube.queue_facts import QueueFacts
 from kube.quota_tree import QuotaTree
 from kube.workload_facts import WorkloadFacts
 from tests.kube import recorded
-from tests.kube.waiting import cluster_queue, flavors, line, pod_set, short, waits, workload
+from tests.kube.waiting import (
+    cluster_queue,
+    entry,
+    flavors,
+    for_pod_set,
+    line,
+    pod_set,
+    short,
+    too_much,
+    waits,
+    workload,
+)
 
 NAMES = recorded.names()
 
@@ -71,3 +82,44 @@ def test_an_answer_that_equal_jobs_share_is_the_one_that_each_would_get(sizes, n
         found = explain(read_before(item), cluster_queue=queue, tree=shared)
         assert found == explain(item, cluster_queue=queue, tree=QuotaTree([queue, other]))
     assert shared.answers
+
+
+SAID = st.sampled_from([
+    for_pod_set(short(4)), for_pod_set(too_much(9, 4), short(2, flavor="h100")),
+    for_pod_set(short(1)) + ". Pending the preemption of 2 workload(s)",
+    for_pod_set("flavor h100 not found"), "ClusterQueue q is inactive", "LocalQueue entry is stopped",
+    "resources didn't satisfy LimitRange constraints: x: too much", "words of a later release",
+])  # fmt: skip
+
+
+@given(
+    st.lists(
+        st.tuples(SAID, st.integers(1, 9), st.integers(0, 59), st.booleans(), st.booleans()),
+        min_size=2, max_size=12,
+    )
+)  # fmt: skip
+def test_what_a_text_tells_equal_jobs_is_what_it_tells_each(given_):
+    queue = QueueFacts(cluster_queue(groups=flavors(a100=line(6), h100=line(2))))
+    shared = QuotaTree([queue])
+    for text, gpus, minute, limited, known in given_:
+        item = waits(text, pods=[pod_set(gpus=gpus)])
+        item["status"]["conditions"][0]["lastTransitionTime"] = f"2026-11-29T10:{minute:02}:00Z"
+        around = {
+            "cluster_queue": queue, "local_queue": entry(),
+            "limit_ranges": [{}] if limited else [],
+            "flavors": [{"metadata": {"name": "h100"}}] if known else [],
+        }  # fmt: skip
+        found = explain(read_before(item), tree=shared, **around)
+        assert found == explain(item, tree=QuotaTree([queue]), **around)
+
+
+def test_equal_jobs_with_equal_texts_are_told_one_answer_with_their_own_times():
+    queue = QueueFacts(cluster_queue(groups=flavors(a100=line(6))))
+    tree = QuotaTree([queue])
+    found = []
+    for minute in (5, 6):
+        item = waits(for_pod_set(short(4)), pods=[pod_set(gpus=4)])
+        item["status"]["conditions"][0]["lastTransitionTime"] = f"2026-11-29T10:0{minute}:00Z"
+        found.append(explain(read_before(item), cluster_queue=queue, tree=tree))
+    assert len(tree.told) == 1
+    assert [each.since.minute for each in found] == [5, 6]

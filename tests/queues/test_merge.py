@@ -1,17 +1,16 @@
 """Many rows at once: equal ones cost nothing, older ones change nothing, lost ones go."""
 
-import csv
-import io
 import json
+import re
 
 import pytest
-from django.db import connection
+from django.db import DataError, connection, transaction
 from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
 from queues.models import ObservedObject
-from queues.services.merge import Table, as_csv, merge, sweep
+from queues.services.merge import Merging, Table, as_text, merge, sweep
 from queues.services.observed import digest, encoded
 from queues.services.observed_rows import EVENTS, OBJECTS, WORKLOADS
 
@@ -100,10 +99,20 @@ def test_a_table_names_every_column_that_must_have_a_value(table: Table):
 
 @given(TEXTS, st.dictionaries(TEXTS, TEXTS | st.none() | st.booleans(), max_size=3))
 def test_texts_of_any_kind_arrive_as_they_are(text, body):
-    stored = [[text, json.dumps(body)]]
-    (found,) = csv.reader(io.StringIO(as_csv(stored), newline=""))
+    written = as_text([[text, None, json.dumps(body)]])
+    assert written.count("\n") == 1
+    found = [read(each) for each in written.removesuffix("\n").split("\t")]
     assert found[0] == clean(text)
-    assert json.loads(found[1]) == clean(body)
+    assert found[1] is None
+    assert json.loads(found[2]) == clean(body)
+
+
+def read(field):
+    """Read a field as the text form of COPY is read."""
+    letters = {"t": "\t", "n": "\n", "r": "\r"}
+    if field == "\\N":
+        return None
+    return re.sub(r"\\(.)", lambda found: letters.get(found[1], found[1]), field, flags=re.S)
 
 
 def clean(value):
@@ -122,3 +131,39 @@ def test_odd_texts_survive_the_way_into_the_database(lab, text):
     merge(OBJECTS, [row(lab.cluster, "a", body)])
     found = ObservedObject.objects.get()
     assert found.body == {"said": clean(text), "deep": [clean(text), {"x": "\\u0000"}]}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_parts_are_merged_while_the_next_is_made(lab):
+    merge(OBJECTS, [row(lab.cluster, "a")])
+    with transaction.atomic(), Merging(OBJECTS) as merging:
+        merging.add([row(lab.cluster, "a"), row(lab.cluster, "b")])
+        merging.add([])
+        merging.add([row(lab.cluster, "c"), row(lab.cluster, "d")])
+    assert merging.rows == 3
+    assert names() == list("abcd")
+
+
+def merged(*parts, then=None):
+    with transaction.atomic(), Merging(OBJECTS) as merging:
+        for each in parts:
+            merging.add(each)
+        if then is not None:
+            raise then
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("bad", [0, 1])
+def test_an_error_of_any_part_leaves_nothing_behind(lab, bad):
+    parts = [[row(lab.cluster, "a")], [row(lab.cluster, "b")]]
+    parts[bad].append(row(lab.cluster, "n" * 300))
+    with pytest.raises(DataError):
+        merged(*parts)
+    assert names() == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_error_of_the_caller_is_the_one_that_is_raised(lab):
+    with pytest.raises(KeyError):
+        merged([row(lab.cluster, "n" * 300)], then=KeyError())
+    assert names() == []

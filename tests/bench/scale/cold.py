@@ -8,7 +8,6 @@ from __future__ import annotations
 import gc
 import json
 import os
-import resource
 import sys
 import time
 from collections.abc import Callable
@@ -90,8 +89,12 @@ class Watched:
 
 
 def peak() -> float:
-    """Return the largest resident memory so far, in MB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    """Return the largest resident memory so far, in MB.
+
+    ``getrusage`` begins with that of the process that has started this one.
+    """
+    status = Path("/proc/self/status").read_text()
+    return int(status.partition("VmHWM:")[2].split()[0]) / 1024
 
 
 def cpu(pid: int) -> float:
