@@ -300,6 +300,20 @@ _ORDER = (
 
 ROWS: Final = (*_QUOTA, *_REQUEST, *_TOPOLOGY, *_ROUTING, *_CHECK, *_PODS, *_ORDER)
 
+#: Flavors that Kueue did not even try. Beside other reasons they are noise, alone they are all.
+_SKIPPED: Final = (
+    _row(
+        "flavor_not_allowed",
+        "due to workloadallowedresourceflavor",
+        r"skipping flavor (?P<flavor>\S+) due to WorkloadAllowedResourceFlavor[^,;]*",
+    ),
+    _row(
+        "flavor_not_chosen",
+        "in the nomination mapping",
+        r"skipping flavor (?P<flavor>\S+) as it is not found in the nomination mapping"
+        r"(?: for resource (?P<resource>[^\s,;]+))?[^,;]*",
+    ),
+)
 _NOISE = re.compile(r"skipping flavor \S+ (?:as it is not found|due to Workload)[^,;]*", re.I)
 _POD_SET = re.compile(r"(?:couldn't|failed to) assign flavors to pod set (?P<name>[^\s:]+): ")
 _PREEMPTING = re.compile(r"\. (?:Pending the preemption of|Preempting) (?P<count>\d+) workload")
@@ -320,7 +334,7 @@ def read(text: str) -> PendingText:
 
 
 def _read(text: str) -> PendingText:
-    found = tuple(_reasons(_NOISE.sub("", text)))
+    found = tuple(_reasons(_NOISE.sub("", text))) or tuple(_reasons(text, _SKIPPED))
     preempting = _PREEMPTING.search(text)
     if not found:
         found = (reason("unknown"),)
@@ -333,23 +347,23 @@ def _read(text: str) -> PendingText:
 _kept = lru_cache(maxsize=4096)(_read)
 
 
-def _reasons(text: str) -> Iterator[Reason]:
+def _reasons(text: str, rows: tuple[Row, ...] = ROWS) -> Iterator[Reason]:
     parts = list(_POD_SET.finditer(text))
     if not parts:
-        yield from _matches(text)
+        yield from _matches(text, rows)
         return
     ends = [part.start() for part in parts[1:]] + [len(text)]
     for part, end in zip(parts, ends, strict=True):
-        for each in _matches(text[part.end() : end]):
+        for each in _matches(text[part.end() : end], rows):
             yield each._replace(pod_set=part["name"])
 
 
-def _matches(text: str) -> Iterator[Reason]:
+def _matches(text: str, rows: tuple[Row, ...]) -> Iterator[Reason]:
     """Yield what the rows find, left to right, no character twice."""
     lower = text.lower()
     found = [
         (match.start(), number, match)
-        for number, row in enumerate(ROWS)
+        for number, row in enumerate(rows)
         if row.sign in lower
         for match in row.pattern.finditer(text)
     ]
@@ -360,4 +374,4 @@ def _matches(text: str) -> Iterator[Reason]:
         end = match.end()
         said = {key: value for key, value in match.groupdict().items() if value}
         named = {key: said.pop(key) for key in _NAMED if key in said}
-        yield reason(ROWS[number].code, params=said, **named)
+        yield reason(rows[number].code, params=said, **named)

@@ -81,6 +81,7 @@ request limit_range            owner   never  The job asks for more or less than
 request resources_invalid      owner   never  What the job asks for cannot be used as written.
 request resource_claims        owner   never  The job asks for devices by claims, which this Kueue does not count.
 request device_class_unmapped  admin   never  The device class of a claim has no place in Kueue's configuration.
+request flavor_not_allowed     owner   never  The job may use only flavors that its queue does not have.
 request no_matching_flavor     owner   never  No flavor fits what the job asks for; the text does not say why.
 
 order   not_looked_at          kueue          The scheduler has not looked at it yet.
@@ -89,6 +90,7 @@ order   behind_preemptor       own_queue      A job of the queue that makes room
 order   same_as_another        own_queue      An equal job of the queue was refused a moment ago.
 order   reopened               kueue          The text says that a queue is shut or missing, and it is open.
 order   back_off               kueue          It may be tried again at a time that Kueue has set.
+order   flavor_not_chosen      kueue   moves  Kueue looked only at flavors that it had chosen a moment before.
 order   other_variant          kueue          A better variant of the same job has its place, or none worse is allowed.
 order   on_hold                owner          The set was scaled to zero.
 order   kueue_failed           kueue          Kueue failed to admit it, and tries again.

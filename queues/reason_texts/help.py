@@ -25,6 +25,7 @@ HELP: Final[Mapping[str, str | Promise]] = {
     "untolerated_taint": _(
         "Use another entry, or add a toleration if those machines are meant for you."
     ),
+    "flavor_not_allowed": _("Name flavors of its queue in the annotation, or use another entry."),
     "no_matching_flavor": _("Change its node selector or tolerations, or use another entry."),
     "max_capacity": _("Ask for fewer devices, or let the lead request more quota."),
     "max_borrowing": _("Ask for fewer devices, or let the lead request more quota."),

@@ -136,6 +136,12 @@ REQUEST: Final[Mapping[str, Texts]] = {
         ),
         _("Asks for a class of devices of which Kueue does not know what they count as."),
     ),
+    "flavor_not_allowed": (
+        _(
+            "Its annotation does not allow the flavor {flavor}, and its queue has none that it allows."
+        ),
+        _("Its annotation allows no flavor that its queue has."),
+    ),
     "no_matching_flavor": (_("No flavor of its queue fits what it asks for."),),
 }
 
@@ -186,6 +192,9 @@ ORDER: Final[Mapping[str, Texts]] = {
     "not_looked_at": (_("Was not looked at yet; it waits for its turn."),),
     "same_as_another": (
         _("Just like another job that waits; it is looked at when that one moves."),
+    ),
+    "flavor_not_chosen": (
+        _("Kueue tried only the flavors that it had chosen before. It is looked at again soon."),
     ),
     "other_variant": (_("A better variant of it already has its place."),),
     "on_hold": (_("Scaled to zero; it waits until it is wanted again."),),

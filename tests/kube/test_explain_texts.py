@@ -50,6 +50,22 @@ ROWS = [
         ),
         "quota_short", {"flavor": "a100"},
     ),
+    (
+        "not-allowed",
+        for_pod_set(
+            "skipping flavor b due to WorkloadAllowedResourceFlavorAnnotation annotation",
+            "skipping flavor c due to WorkloadAllowedResourceFlavorAnnotation annotation",
+        ),
+        "flavor_not_allowed", {"flavor": "b", "pod_set": "main"},
+    ),
+    (
+        "not-chosen",
+        for_pod_set(
+            "skipping flavor a due to WorkloadAllowedResourceFlavorAnnotation annotation",
+            "skipping flavor b as it is not found in the nomination mapping for resource cpu",
+        ),
+        "flavor_not_chosen", {"flavor": "b", "resource": "cpu"},
+    ),
     # Topology
     ("tas-none", TAS.format("does not support TopologyAwareScheduling"), "flavor_without_topology", {}),
     ("tas-only", TAS.format("supports only TopologyAwareScheduling"), "flavor_only_topology", {}),
