@@ -130,29 +130,38 @@ class OthersShown:
 
 def shown(jobs: Iterable[Workload], owners: Owners, viewer: Viewer = Viewer()) -> list[JobShown]:
     """Put jobs that the viewer may see into words."""
-    return [_shown(job, owners, viewer) for job in jobs]
+    told: Told = {}
+    return [_shown(job, owners, viewer, told) for job in jobs]
 
 
 def lines(
     rows: Iterable[Any], owners: Owners, viewer: Viewer = Viewer()
 ) -> list[JobShown | OthersShown]:
     """Put a waiting line into words: own jobs by name, the others by count and size."""
+    told: Told = {}
     return [
-        _shown(row, owners, viewer) if isinstance(row, Workload) else _others(row) for row in rows
+        _shown(row, owners, viewer, told) if isinstance(row, Workload) else _others(row)
+        for row in rows
     ]
 
 
-def _shown(job: Workload, owners: Owners, viewer: Viewer) -> JobShown:
-    raw = "" if job.state in QUIET or job.code == "unknown" else cleaned(job.raw, viewer)
+#: The words of those before, by all that they are made of: equal jobs wait by the hundred.
+Told = dict[tuple[object, ...], tuple[SafeString, str, Figures | None]]
+
+
+def _shown(job: Workload, owners: Owners, viewer: Viewer, told: Told) -> JobShown:
+    key = (
+        job.cluster_id, job.queue, job.state, job.code, job.devices, job.preempted,
+        job.preempting, job.raw, repr(job.params), repr(job.held), repr(job.reasons),
+    )  # fmt: skip
+    if key not in told:
+        raw = "" if job.state in QUIET or job.code == "unknown" else cleaned(job.raw, viewer)
+        told[key] = reason(job, viewer), raw, figures(job)
+    words, raw, numbers = told[key]
     return JobShown(
-        job=job,
-        queue=owners.get((job.cluster_id, job.queue)),
-        state=state_of(job),
-        reason=reason(job, viewer),
-        help=str(HELP.get(job.code, "")),
-        raw=raw,
-        figures=figures(job),
-    )
+        job=job, queue=owners.get((job.cluster_id, job.queue)), state=state_of(job),
+        reason=words, help=str(HELP.get(job.code, "")), raw=raw, figures=numbers,
+    )  # fmt: skip
 
 
 def figures(job: Workload) -> Figures | None:

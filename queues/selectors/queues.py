@@ -18,6 +18,7 @@ from django.utils.dateparse import parse_datetime
 from portal.web.lists import Rows, both, cut_of
 from queues.models import QueueOrder, Workload
 from queues.models.observed import line_place
+from queues.selectors.compiled import Part
 from queues.selectors.tenants import RUNNING, WAITING, QueueNow
 from tenants.models import Entry, Queue, Tenant
 
@@ -87,10 +88,17 @@ def with_readable(queues: QuerySet[Queue], tenants: QuerySet[Tenant]) -> QuerySe
 
 def with_order(queues: QuerySet[Queue]) -> QuerySet[Queue]:
     """Add to each queue how the places of its line were found."""
+    return queues.annotate(line_order=_ORDER())
+
+
+def _order() -> Subquery[Any]:
     rows = QueueOrder.objects.filter(cluster=OuterRef("cluster"), queue=OuterRef("name"))
     fields = ("strategy", "by_use", "source", "differing", "trouble", "placed_at", "checked_at")
     facts = JSONObject(**{name: name for name in fields})
-    return queues.annotate(line_order=Subquery(rows.values(json=facts)[:1]))
+    return Subquery(rows.values(json=facts)[:1])
+
+
+_ORDER: Final = Part(Queue, _order)
 
 
 def order_of(queue: Queue) -> QueueOrder | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Final
 
 from django.contrib.postgres.expressions import ArraySubquery
@@ -18,6 +19,7 @@ from django.db.models.functions import JSONObject
 from kube import quantity
 from kube.catalog import CPU
 from queues.models import ObservedObject
+from queues.selectors.compiled import Part
 from tenants.models import Queue
 
 Key = tuple[str, str]
@@ -223,15 +225,20 @@ def with_trees(queues: QuerySet[Queue], limit: int) -> QuerySet[Queue]:
 
     A tree may be large; one queue brings it along for all, so that it costs no query of its own.
     """
-    here = {"cluster": OuterRef("cluster")}
-    first = queues.filter(**here).order_by("pk").values("pk")[:1]
+    first = queues.filter(cluster=OuterRef("cluster")).order_by("pk").values("pk")[:1]
+    return queues.annotate(its_tree=Case(When(pk=Subquery(first), then=_nodes(limit)())))
+
+
+@cache
+def _nodes(limit: int) -> Part:
+    """Give what makes a cluster's tree, up to so many queues and departments."""
     node = JSONObject(
         kind="kind", name="name", spec="body__spec",
         reserved="body__status__flavorsReservation",
     )  # fmt: skip
-    nodes = ObservedObject.objects.filter(kind__in=NODES, **here).order_by("kind", "name")
-    tree = Case(When(pk=Subquery(first), then=ArraySubquery(nodes.values(json=node)[:limit])))
-    return queues.annotate(its_tree=tree)
+    rows = ObservedObject.objects.filter(kind__in=NODES, cluster=OuterRef("cluster"))
+    nodes = rows.order_by("kind", "name").values(json=node)[:limit]
+    return Part(Queue, lambda: ArraySubquery(nodes))
 
 
 def trees_of(rows: Iterable[Any]) -> dict[int, Tree]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import Count, OuterRef, QuerySet, Subquery, Sum
@@ -15,6 +15,7 @@ from django.utils.dateparse import parse_datetime
 from kube.catalog import CPU, MEMORY
 from queues.models import ObjectResult, ObservedObject, Workload
 from queues.selectors import misrouted
+from queues.selectors.compiled import Part
 from queues.selectors.room import Room, Tree, trees_of, with_trees
 from tenants.models import Entry, Pool, Queue, QuotaLine, Revision, Tenant
 
@@ -156,12 +157,7 @@ def quotas(queues: Iterable[QueueNow]) -> dict[tuple[int, str, str, str], tuple[
 def described(queues: QuerySet[Queue]) -> QuerySet[Queue]:
     """Add a queue's lines, entries, jobs and what the cluster says about it, as JSON."""
     return queues.select_related("tenant", "cluster", "department").annotate(
-        its_lines=_lines(),
-        its_entries=_entries(),
-        its_jobs=_jobs(),
-        its_object=_observed(),
-        its_write=_written(),
-        its_head=Subquery(_newest().values("number")[:1]),
+        **{name: part() for name, part in _PARTS.items()}
     )
 
 
@@ -220,8 +216,19 @@ def _written() -> Subquery[Any]:
     return Subquery(rows.values(json=JSONObject(number="apply__revision__number", at="at"))[:1])
 
 
-def _newest() -> QuerySet[Revision]:
-    return Revision.objects.filter(cluster=OuterRef("cluster")).order_by("-number")
+def _newest() -> Subquery[Any]:
+    rows = Revision.objects.filter(cluster=OuterRef("cluster")).order_by("-number")
+    return Subquery(rows.values("number")[:1])
+
+
+_PARTS: Final = {
+    "its_lines": Part(Queue, _lines),
+    "its_entries": Part(Queue, _entries),
+    "its_jobs": Part(Queue, _jobs),
+    "its_object": Part(Queue, _observed),
+    "its_write": Part(Queue, _written),
+    "its_head": Part(Queue, _newest),
+}
 
 
 # --- from those rows to what a page shows -----------------------------------------------------------
