@@ -36,7 +36,7 @@ def spell(seconds: float) -> str:
 def exact(when: datetime) -> str:
     """The full local time with its zone, for titles."""
     local = timezone.localtime(when) if timezone.is_aware(when) else when
-    return f"{local:%Y-%m-%d %H:%M:%S} {local.tzname() or ''}".strip()
+    return f"{local.isoformat(' ')[:19]} {local.tzname() or ''}".strip()
 
 
 def freshness_class(seconds: float, period: float) -> str:

@@ -20,8 +20,11 @@ log = structlog.get_logger(__name__)
 LASTS = 300  # seconds: longer than an open page stays without asking again
 MOST = 50  # queues that one page may mark
 PATIENCE = 0.3  # seconds that a page waits for Redis at most
+AGAIN = 60.0  # seconds after which a process marks a queue again that it has marked
+MARKS = 10_000  # queues that a process remembers to have marked
 REST = 5.0  # seconds without a try after Redis did not answer
 _resting: dict[str, float] = {}
+_marked: dict[tuple[str, int, str], float] = {}
 
 
 @lru_cache(maxsize=1)
@@ -47,12 +50,15 @@ def _rest(error: Exception) -> None:
 
 def look(seen: Iterable[tuple[int, str]]) -> None:
     """Note that somebody looks at these queues, given as (cluster id, name)."""
+    fresh = [
+        each for each in sorted({each for each in seen if each[1]})[:MOST] if not _stands(each)
+    ]
+    if not fresh or _rests():
+        return
     marks: dict[int, dict[str, float]] = {}
     until = time.time() + LASTS
-    for cluster_id, queue in sorted({each for each in seen if each[1]})[:MOST]:
+    for cluster_id, queue in fresh:
         marks.setdefault(cluster_id, {})[queue] = until
-    if not marks or _rests():
-        return
     try:
         with _redis(settings.REDIS_URL).pipeline(transaction=False) as pipe:
             for cluster_id, queues in marks.items():
@@ -61,6 +67,20 @@ def look(seen: Iterable[tuple[int, str]]) -> None:
             pipe.execute()
     except (redis.RedisError, OSError) as error:
         _rest(error)
+    else:
+        _remember(fresh)
+
+
+def _stands(place: tuple[int, str]) -> bool:
+    """Return whether this process has marked a queue so lately that the mark still stands."""
+    return time.monotonic() < _marked.get((settings.REDIS_URL, *place), 0.0)
+
+
+def _remember(places: Iterable[tuple[int, str]]) -> None:
+    if len(_marked) > MARKS:
+        _marked.clear()
+    until = time.monotonic() + AGAIN
+    _marked.update(((settings.REDIS_URL, *each), until) for each in places)
 
 
 def looked_at(cluster_id: int) -> frozenset[str]:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from queues.services import looked
 from tests import cast
 
 
@@ -15,3 +16,9 @@ def lab(db):
 def committed_lab(transactional_db):
     """Give the cast in committed rows, for threads and other processes."""
     return cast.make()
+
+
+@pytest.fixture(autouse=True)
+def nobody_has_looked():
+    """Let a process forget which queues it has marked: each test has a Redis of its own in mind."""
+    looked._marked.clear()

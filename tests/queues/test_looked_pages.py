@@ -46,3 +46,17 @@ def test_running_jobs_need_no_place(full, client):
     client.force_login(full.bob)
     assert client.get("/jobs/").status_code == 200
     assert looked.looked_at(full.cluster.pk) == frozenset()
+
+
+def test_a_mark_that_stands_is_not_set_again(full, monkeypatch):
+    clock = [1000.0]
+    monkeypatch.setattr(looked.time, "monotonic", lambda: clock[0])
+    place = (full.cluster.pk, "nlp-train")
+    looked.look([place])
+    looked._redis(looked.settings.REDIS_URL).delete(looked._key(full.cluster.pk))
+    clock[0] += looked.AGAIN - 1
+    looked.look([place])
+    assert looked.looked_at(full.cluster.pk) == frozenset()
+    clock[0] += 2
+    looked.look([place, (full.cluster.pk, "other")])
+    assert looked.looked_at(full.cluster.pk) == {"nlp-train", "other"}

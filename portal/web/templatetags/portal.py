@@ -12,13 +12,14 @@ from typing import Any
 from django import template
 from django.forms import BoundField
 from django.template.context import Context
+from django.urls import get_script_prefix, reverse
 from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.html import conditional_escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.text import capfirst
+from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from portal.web.states import Look, look
 from portal.web.wording import (
@@ -62,18 +63,24 @@ def badge(
     state: object, since: datetime | None = None, hint: str = "", word: str = ""
 ) -> SafeString:
     """Icon, word and since; a hint opens on hover and on focus and is read with the word."""
-    tone, shape, own_word = look(state)
-    inner = format_html("{}<span>{}</span>", icon(shape), capfirst(str(word or own_word)))
-    if since:
-        inner = format_html("{}{}", inner, _since(since))
+    tone, inner = _face(str(getattr(state, "value", state) or ""), str(word), get_language())
+    ago = _since(since) if since else ""
     if hint:
         return format_html(
-            '<span class="badge {}" tabindex="0">{}<span class="tip">{}</span></span>',
+            '<span class="badge {}" tabindex="0">{}{}<span class="tip">{}</span></span>',
             tone,
             inner,
+            ago,
             hint,
         )
-    return format_html('<span class="badge {}">{}</span>', tone, inner)
+    return format_html('<span class="badge {}">{}{}</span>', tone, inner, ago)
+
+
+@lru_cache(maxsize=1000)
+def _face(state: str, word: str, language: str | None) -> tuple[str, SafeString]:
+    """Give the tone of a state, and its icon with its word; a long list has few different ones."""
+    tone, shape, own_word = look(state)
+    return tone, format_html("{}<span>{}</span>", icon(shape), capfirst(word or str(own_word)))
 
 
 def _since(when: datetime) -> SafeString:
@@ -83,6 +90,21 @@ def _since(when: datetime) -> SafeString:
         exact(when),
         spell((timezone.now() - when).total_seconds()),
     )
+
+
+# --- addresses ----------------------------------------------------------------------------------
+
+
+@register.simple_tag
+def address(name: str, *parts: str) -> str:
+    """The address of a page, as ``url`` gives it: of what is shown again and again worked out once."""
+    return _address(get_script_prefix(), name, parts)
+
+
+@lru_cache(maxsize=10_000)
+def _address(prefix: str, name: str, parts: tuple[str, ...]) -> str:
+    # The prefix is part of what is kept: it is that of the request.
+    return reverse(name, args=parts)
 
 
 # --- time ---------------------------------------------------------------------------------------
