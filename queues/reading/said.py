@@ -9,10 +9,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as _lazy
 from django.utils.translation import ngettext
 
-from portal.web.wording import plain, quantity
+from portal.web.wording import exact, gpus, plain, quantity
 from queues import position_texts, sentences
 from queues.reading.reasons import ReasonShown
-from queues.reading.steps import TOO_LARGE
+from queues.reading.steps import SHORT, TOO_LARGE
 from queues.reading.why import Rung, Why
 
 #: Who or what ends a reason, after its text.
@@ -119,6 +119,41 @@ def notes(why: Why) -> list[Note]:
         found.append(Note("down", _("Its pods may still hold their GPUs until they have ended.")))
     if "pods_still_stopping" in codes and why.reasons[0].code != "pods_still_stopping":
         found.append(Note("down", _("Its old pods are still on their machines and hold GPUs.")))
+    if not why.reasons[0].stale and (apart := _apart(why)):
+        found.append(Note("hourglass", apart))
     if why.reasons[0].stale:
         found.append(Note("hourglass", _("The cluster has not looked at it since things changed; its text is from before.")))  # fmt: skip
     return found
+
+
+def _apart(why: Why) -> str:
+    """Say which number is from when, where Kueue's text and the queue tell different ones.
+
+    Kueue writes what is missing when it looks at a job; the queue's numbers go on meanwhile.
+    """
+    short = next((x for x in why.reasons if x.code in SHORT and "/" in x.resource), None)
+    line = why.facts.line(short.flavor, short.resource) if short else None
+    seen = why.facts.now.seen.observed_at if why.facts.now else None
+    if short is None or line is None or line.room is None or seen is None:
+        return ""
+    asked, missing = short.asked, short.missing
+    # Where more is in use than there is, a text tells more than is asked for.
+    if asked is None or missing is None or missing > asked or why.job.preempting:
+        return ""
+    now = max(0, asked - line.room.free)
+    if now == missing:
+        return ""
+    names = {
+        "then": exact(why.job.observed_at), "missing": gpus(missing), "flavor": short.flavor,
+        "now": exact(seen), "free": gpus(line.room.free), "left": gpus(now),
+    }  # fmt: skip
+    text = _(
+        "The text of the cluster is as of %(then)s: %(missing)s of %(flavor)s missing. The quota of "
+        "the queue is as of %(now)s: %(free)s free, so %(left)s missing."
+    )
+    if not now:
+        text = _(
+            "The text of the cluster is as of %(then)s: %(missing)s of %(flavor)s missing. The quota "
+            "of the queue is as of %(now)s: %(free)s free, which would be enough."
+        )
+    return text % names

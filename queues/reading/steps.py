@@ -203,6 +203,10 @@ def _more_quota(
     if open_ is not None:
         yield open_
         return
+    full = _full(facts, short, field, wanted, line)
+    if full is not None:
+        yield full
+        return
     limit = field == "borrowing_limit"
     today = line.line.borrowing_limit if limit else line.line.nominal
     names = {"n": plain(wanted), "flavor": short.flavor, "now": plain(today)}
@@ -223,6 +227,34 @@ def _more_quota(
         text = _("Ask to borrow more: up to %(n)s GPUs of %(flavor)s instead of %(now)s.")
     url = _form(facts, f"{facts.queue.name}/{short.flavor}/{field}", wanted, short)
     yield NextStep("ask_quota", text % names, url, _("Ask for it"))
+
+
+def _full(
+    facts: Facts, short: ReasonShown, field: str, wanted: int, line: LineNow
+) -> NextStep | None:
+    """Say that so much cannot be promised any more: nobody could approve a request for it.
+
+    A limit on borrowing promises nothing, so it may be raised.
+    """
+    unpromised = facts.unpromised.get((short.flavor, short.resource))
+    more = wanted - line.line.nominal
+    if field != "nominal" or unpromised is None or unpromised >= more or facts.queue is None:
+        return None
+    names = {"flavor": short.flavor, "n": plain(more)}
+    if unpromised > 0:
+        text = ngettext(
+            "More quota of %(flavor)s needs %(n)s GPUs, and one is not promised yet.",
+            "More quota of %(flavor)s needs %(n)s GPUs, and %(left)s are not promised yet.",
+            unpromised,
+        )
+        names["left"] = plain(unpromised)
+    else:
+        text = _("All GPUs of %(flavor)s are promised: there is no more quota of it to ask for.")
+    who = _(
+        "Talk to those who run the cluster: another queue must give some back, or machines come."
+    )
+    url = reverse("cluster", args=[facts.queue.cluster.slug])
+    return NextStep("pool_full", f"{text % names} {who}", url, _("See what is promised"))
 
 
 def _wanted(short: ReasonShown, line: LineNow | None) -> tuple[str, int]:

@@ -13,6 +13,7 @@ from queues.models import Workload
 from queues.selectors.ahead import InLine, line_rows, placed
 from queues.selectors.freshness import JOBS, Freshness, freshness
 from queues.selectors.jobs import foreign_rows, named
+from queues.selectors.pools import left, pool_rows
 from queues.selectors.positions import Ahead
 from queues.selectors.room import Key, Tree, trees_of, with_trees
 from queues.selectors.tenants import TREE_LIMIT, LineNow, QueueNow, described, joined
@@ -26,7 +27,8 @@ class Facts:
 
     ``beside`` are the other queues of the same tenant in the cluster, ``requests`` the open ones
     about its queue. ``kept`` is what others of the department keep idle and do not lend, by
-    flavor and resource, ``foreign`` the names of others in its texts.
+    flavor and resource, ``foreign`` the names of others in its texts. ``unpromised`` is what may
+    still be promised of the cluster's devices, where that is known.
     """
 
     job: Workload
@@ -37,6 +39,7 @@ class Facts:
     ages: Freshness
     kept: Mapping[Key, int] = field(default_factory=dict)
     foreign: frozenset[str] = frozenset()
+    unpromised: Mapping[Key, int] = field(default_factory=dict)
 
     @property
     def queue(self) -> Queue | None:
@@ -81,9 +84,10 @@ def facts(
     trees = trees_of(rows)
     found = joined(rows, trees)
     now = next((each for each in found if each.queue.name == job.queue), None)
-    asked = set(words)
+    asked, waits = set(words), now is not None and job.state == "waiting"
     beside = together(
-        requests=_requests(job, tenant) if now and job.state == "waiting" else None,
+        requests=_requests(job, tenant) if waits else None,
+        pools=pool_rows(job.cluster_id) if waits else None,
         **line_rows(job, tenants),
         **(foreign_rows(asked, tenants) if asked else {}),
     )
@@ -98,6 +102,7 @@ def facts(
         ages=ages,
         kept=_kept(now, trees[job.cluster_id]) if job.cluster_id in trees else {},
         foreign=named(asked, beside),
+        unpromised=left(beside["pools"]),
     )
 
 

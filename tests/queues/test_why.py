@@ -1,7 +1,8 @@
 """Why a job waits, put together once: the same facts and words for a page, the API, a terminal."""
 
 import re
-from datetime import timedelta
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from io import StringIO
 
 import pytest
@@ -11,7 +12,14 @@ from django.utils import timezone
 from queues import access, reading
 from queues.models import Stream, Workload
 from queues.reading import bare, text_of
+from queues.reading.said import notes
+from queues.selectors.pools import left, pool_rows
+from queues.selectors.together import together
+from queues.services import capacity
 from tenants import access as rights
+from tenants.models import Pool
+from tenants.services.catalog import commit_revision, head
+from tests import cast
 from tests.cast import MARK
 from tests.query_counts import counted
 from tests.queues import seen
@@ -122,6 +130,119 @@ def test_a_lead_can_ask_for_what_is_missing_with_the_numbers_filled_in(full, cli
 
 def test_a_member_is_sent_to_the_lead(full):
     assert [step.code for step in why(full.bob).steps] == ["ask_lead"]
+
+
+@pytest.mark.parametrize(
+    ("agreed", "text"),
+    [
+        (24, "All GPUs of a100 are promised: there is no more quota of it to ask for."),
+        (20, "All GPUs of a100 are promised: there is no more quota of it to ask for."),
+        (25, "More quota of a100 needs 8 GPUs, and one is not promised yet."),
+        (31, "More quota of a100 needs 8 GPUs, and 7 are not promised yet."),
+    ],
+)
+@pytest.mark.parametrize("who", ["alice", "bob"])
+def test_what_nobody_could_approve_is_not_offered(full, who, agreed, text):
+    Pool.objects.update(capacity=agreed)
+    found = why(getattr(full, who))
+    (step,) = (each for each in found.steps if each.code == "pool_full")
+
+    assert not {"ask_quota", "ask_lead"} & {each.code for each in found.steps}
+    assert step.text.startswith(text)
+    assert step.text.endswith("another queue must give some back, or machines come.")
+    assert step.url == "/clusters/lab/"
+    assert step.text in text_of(found)
+
+
+def test_more_to_borrow_may_be_asked_for_though_all_is_promised(full):
+    Pool.objects.update(capacity=24)
+    job = access.job(access.everything(), "nlp", "train-1", "lab")
+    change = {
+        "kind": "ClusterQueue", "queue": "nlp-train", "flavor": "a100",
+        "resource": "nvidia.com/gpu", "field": "borrowing_limit", "from": 4, "to": 8,
+    }  # fmt: skip
+    job.reasons = [
+        {"stage": "quota", "code": "max_borrowing", "never": True, "resource": "nvidia.com/gpu",
+         "flavor": "a100", "asked": 24, "free": 20, "missing": 4, "freed_by": "quota",
+         "change": change},
+    ]  # fmt: skip
+    found = reading.why(access.sight(full.alice), job)
+
+    assert "ask_quota" in [each.code for each in found.steps]
+
+
+def node(cluster, name, labels, **more):
+    body = {"labels": labels, "allocatable": {"nvidia.com/gpu": "8"}, "ready": True}
+    seen.observed(cluster, "Node", name, body | {"unschedulable": False} | more)
+
+
+@pytest.mark.parametrize("agreed", [32, None])
+@pytest.mark.parametrize("labels", [(("gpu-lab.io/model", "a100"),), ()])
+@pytest.mark.parametrize("nodes", [0, 4])
+@pytest.mark.parametrize("department", [0, 3])
+def test_what_is_left_to_promise_is_what_a_decision_counts_with(
+    lab, agreed, labels, nodes, department
+):
+    catalog = cast.catalog()
+    flavor = replace(catalog.flavors[0], capacity=agreed, node_labels=labels)
+    own = (replace(cast.lines(department)[2], borrowing_limit=None),) if department else ()
+    cohorts = (replace(catalog.cohorts[0], quotas=own), *catalog.cohorts[1:])
+    catalog = replace(catalog, flavors=(flavor, *catalog.flavors[1:]), cohorts=cohorts)
+    commit_revision(cluster=lab.cluster, catalog=catalog, actor=None, summary="Another")
+    for number in range(nodes):
+        node(lab.cluster, f"n{number}", {"gpu-lab.io/model": "a100", "more": "x"})
+    if nodes:
+        node(lab.cluster, "broken", {"gpu-lab.io/model": "a100"}, ready=False)
+        node(lab.cluster, "closed", {"gpu-lab.io/model": "a100"}, unschedulable=True)
+        node(lab.cluster, "other", {"gpu-lab.io/model": "h100"})
+    (row,) = capacity.facts(lab.cluster, head(lab.cluster))
+    found = left(together(pools=pool_rows(lab.cluster.pk))["pools"])
+
+    assert found.get(("a100", "nvidia.com/gpu")) == row["free"]
+
+
+def told_apart(found):
+    return [note.text for note in notes(found) if "The text of the cluster is as of" in note.text]
+
+
+def apart(full, missing, held, **more):
+    """The text says what is missing; the queue, which may not borrow, holds so much of 16 now."""
+    queue = seen.ObservedObject.objects.get(kind="ClusterQueue", name="nlp-train")
+    queue.body = seen.queue_body(16, held, borrowingLimit=0)
+    queue.observed_at = datetime(2026, 11, 29, 12, 30, tzinfo=UTC)
+    queue.save()
+    reason = {
+        "stage": "quota", "code": "quota_short", "never": False, "resource": "nvidia.com/gpu",
+        "flavor": "a100", "asked": 8, "free": max(0, 8 - missing), "missing": missing,
+        "freed_by": "own_queue", "params": {"missing": str(missing)},
+    }  # fmt: skip
+    at = datetime(2026, 11, 29, 12, 0, tzinfo=UTC)
+    Workload.objects.filter(job_name="train-1").update(
+        reasons=[reason | more], observed_at=at, params={
+            "resource": "nvidia.com/gpu", "flavor": "a100", "missing": str(missing),
+        },
+    )  # fmt: skip
+    return why(full.bob)
+
+
+def test_numbers_of_the_text_and_of_the_queue_that_differ_are_told_with_their_times(full):
+    with timezone.override(UTC):
+        (said,) = told_apart(apart(full, missing=4, held=14))
+    assert said == (
+        "The text of the cluster is as of 2026-11-29 12:00:00 UTC: 4 GPUs of a100 missing. The "
+        "quota of the queue is as of 2026-11-29 12:30:00 UTC: 2 GPUs free, so 6 GPUs missing."
+    )
+    (said,) = told_apart(found := apart(full, missing=4, held=0))
+    assert said.endswith("16 GPUs free, which would be enough.")
+    assert said in text_of(found)
+
+
+@pytest.mark.parametrize(
+    ("missing", "held", "more"),
+    [(4, 12, {}), (8, 16, {}), (10, 18, {}), (4, 14, {"stale": True}), (4, 14, {"asked": None})],
+)
+def test_numbers_that_agree_need_no_word(full, missing, held, more):
+    assert told_apart(apart(full, missing, held, **more)) == []
 
 
 def test_a_smaller_job_is_only_offered_when_it_would_start_now(full):
