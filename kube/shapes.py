@@ -188,10 +188,16 @@ class PodStatus(TypedDict, total=False):
     initContainerStatuses: list[ContainerStatus] | None
 
 
+class PodMetadata(Metadata, total=False):
+    """A pod that is being deleted says how long it may take."""
+
+    deletionGracePeriodSeconds: Any
+
+
 class Pod(TypedDict, total=False):
     """A pod."""
 
-    metadata: Metadata
+    metadata: PodMetadata
     spec: PodSpec | None
     status: PodStatus | None
 

@@ -111,6 +111,7 @@ APPEND_ONLY_TABLES = (
     "queues_eviction",
     "queues_conditionchange",
     "queues_gap",
+    "queues_podinterval",
     "queues_quotachange",
     "queues_nodechange",
 )

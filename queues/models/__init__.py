@@ -16,6 +16,7 @@ from queues.models.links import Credential, Link
 from queues.models.observed import ObservedObject, Stream, Workload
 from queues.models.order import QueueOrder
 from queues.models.plans import Decision, Plan, PlanObject
+from queues.models.pod_history import PodInterval, PodRun
 from queues.models.quota_history import NodeChange, QuotaChange
 
 __all__ = [
@@ -36,6 +37,8 @@ __all__ = [
     "Phase",
     "Plan",
     "PlanObject",
+    "PodInterval",
+    "PodRun",
     "Quality",
     "QueueOrder",
     "QuotaChange",

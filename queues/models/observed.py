@@ -24,6 +24,8 @@ class Stream(models.Model):
     epoch = models.BigIntegerField(default=0)
     # The newest list of which the history of workloads has noted everything.
     noted_epoch = models.BigIntegerField(default=0)
+    # Of pods: since when the times in which they had devices are on record without a hole.
+    history_since = models.DateTimeField(_("history since"), null=True)
     # A cluster may not serve some kinds, or not let the portal read them, and work all the same.
     needed = models.BooleanField(default=True)
     # The cluster was restored from a backup: its versions went back.

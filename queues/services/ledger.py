@@ -16,6 +16,8 @@ from queues.models import (
     Interval,
     Lifetime,
     NodeChange,
+    PodInterval,
+    PodRun,
     QuotaChange,
 )
 from queues.services.lives import COLUMNS
@@ -37,6 +39,10 @@ NOTED: Final = (
     "cluster_id", "name", "removed", "since", "quality", "earliest", "latest", "observed_at",
     "digest", "epoch",
 )  # fmt: skip
+POD: Final = (
+    "cluster_id", "uid", "namespace", "name", "node", "resource", "amount", "workload",
+    "workload_uid", "kind", "starts", "starts_quality", "starts_earliest", "starts_latest",
+)  # fmt: skip
 CHANGE: Final = ("lifetime_id", "type", "status", "reason", "message", "at", "seen_at")
 TABLES: Final[dict[type[models.Model], tuple[str, ...]]] = {
     Lifetime: COLUMNS,
@@ -45,6 +51,8 @@ TABLES: Final[dict[type[models.Model], tuple[str, ...]]] = {
     ConditionChange: CHANGE,
     QuotaChange: (*NOTED, "kind", "parent", "lines"),
     NodeChange: (*NOTED, "state", "devices"),
+    PodRun: POD,
+    PodInterval: (*POD, "ends", "ends_quality", "ends_earliest", "ends_latest", "ended_by"),
 }
 
 Row = Sequence[Any]

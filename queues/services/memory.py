@@ -17,7 +17,7 @@ from kube.manager_facts import Manager
 from kube.queue_settings import QueueSettings
 from kube.wire import Change
 from queues.models import Link, ObservedObject, Stream, Workload
-from queues.services import noted
+from queues.services import noted, pod_times
 from queues.services import observed_rows as rows
 from queues.services.happened import Happened
 from queues.services.known import Known, Named
@@ -61,6 +61,7 @@ class Memory:
         self.cluster = cluster
         self.known, self.records = Known(), Records()
         self.pods, self.use, self.happened = WorkloadPods(), NodeUse(), Happened()
+        self.pod_times = pod_times.PodTimes()
         self.strays = Strays(known=self.known, records=self.records, happened=self.happened)
         self.around = Surroundings(
             known=self.known, records=self.records, pods=self.pods, happened=self.happened,
@@ -114,6 +115,7 @@ class Memory:
         objects = ObservedObject.objects.filter(**here)
         self.objects = rows.digests(objects, "kind", "namespace", "name")
         self.noted = noted.load(self.cluster)
+        self.pod_times.load(pod_times.on_record(self.cluster))
         found = Workload.objects.filter(**here)
         self.stored = rows.digests(found.filter(stray=False), "uid")
         self.strays.load(rows.digests(found.filter(stray=True), "uid"))
@@ -172,6 +174,7 @@ class Memory:
             for place in self.pods.end():
                 self._read_place_again(place)
             self._use_moved(self.use.keep(self.pods.by_uid))
+            self.pod_times.keep(self.pods.by_uid)
             if first:
                 self._use_moved(name for _, name in self.known.objects["Node"])
                 self.again.update((uid, None) for uid, each in self.held())
@@ -274,6 +277,8 @@ class Memory:
         if change == "DELETED" or is_followed(item):
             self._read_place_again(self.pods.take(change, item))
             self._use_moved(self.use.take(change, item))
+            devices = self.use.of_pod(text(item, "metadata", "uid"))
+            self.pod_times.take(change, item, devices)
         self.strays.take(kind, change, item)
 
     def _use_moved(self, nodes: Iterable[str]) -> None:
@@ -367,7 +372,7 @@ class Memory:
         return bool(
             self.known.dirty or self.known.gone or self.fresh or self.again or self.heard
             or (self.late and "Workload" not in self.listing) or self.history_is_behind
-            or self.gone or self.events or self.ended or self.strays.gone
+            or self.gone or self.events or self.ended or self.strays.gone or self.pod_times.heard
         )  # fmt: skip
 
     def written(self, read: Iterable[str], objects: dict[Named, int]) -> None:

@@ -47,6 +47,11 @@ class NodeUse:
         found = self._used.get(node, Counter[str]())
         return {name: found[name] for name in sorted(found) if found[name]}
 
+    def of_pod(self, uid: str) -> dict[str, int] | None:
+        """Return what a pod takes, by resource; None if it takes nothing."""
+        found = self._pods.get(uid)
+        return found[1] if found else None
+
     def _move(self, uid: str, after: Taken | None) -> None:
         before = self._pods.pop(uid, None)
         if before is not None:

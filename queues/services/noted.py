@@ -89,7 +89,7 @@ def append(cluster: Cluster, said: Mapping[Key, Said | None], look: Look) -> int
 
 
 def _append(cluster: Cluster, kind: str, said: Mapping[str, Said | None], look: Look) -> int:
-    sign = _sign(cluster, kind, look)
+    heard = sign(cluster, kind, look)
     last = _last(cluster, kind, said)
     epoch = look.epochs.get(kind, 0)
     rows: list[ledger.Row] = []
@@ -98,7 +98,7 @@ def _append(cluster: Cluster, kind: str, said: Mapping[str, Said | None], look: 
         number = each.digest if each else NONE
         if number == (before.digest if before else NONE) or (before and before.epoch > epoch):
             continue
-        bound = _since(each, before, sign, look.now)
+        bound = _since(each, before, heard, look.now)
         own = each.own if each else ("", [])
         rows.append(
             (
@@ -117,7 +117,7 @@ def _last(cluster: Cluster, kind: str, names: Iterable[str]) -> dict[str, _Last]
     return {name: _Last(*row) for name, *row in found.distinct("name").values_list(*columns)}
 
 
-def _sign(cluster: Cluster, kind: str, look: Look) -> datetime | None:
+def sign(cluster: Cluster, kind: str, look: Look) -> datetime | None:
     """Return the last moment before which everything of a kind had been delivered.
 
     ``None``: nobody has listened before.

@@ -39,6 +39,7 @@ from queues.services.observed import (
     encoded_row,
     version_of,
 )
+from queues.services.pod_history import PodHistory
 from queues.services.quota_history import QuotaHistory
 from queues.services.records import ODD, Record
 from queues.services.strays import JobRecord
@@ -94,6 +95,7 @@ class Window:
         self.cluster = memory.cluster
         self.wanted = Wanted(memory.cluster)
         self.noting, self.quotas = Noting(memory), QuotaHistory(memory)
+        self.pods = PodHistory(memory)
         self._unreadable: set[str] = set()
 
     def write(self, *, again: int, strays: bool = False) -> Written:
@@ -122,6 +124,7 @@ class Window:
             done.rows += self._sweep(done)
             self.noting.write(_moves(changed), now)
             self.quotas.write(now)
+            self.pods.write(now)
             done.rows += self._write_events()
             kept = self._write_strays(loose, done, now)
             self._count_unknown(changed.values(), now)
@@ -315,6 +318,7 @@ class Window:
             record.digest = kept[uid]
         self.noting.committed()
         self.quotas.committed()
+        self.pods.committed()
         self.memory.written(read, {name: number for name, (number, _) in objects.items()})
 
 
