@@ -41,6 +41,10 @@ def _fact(fact: Fact) -> Iterator[str]:
         yield "what is held is outside of its bounds"
     if fact.idle < 0:
         yield "less than nothing is idle"
+    if min(fact.running, fact.terminating, fact.unmanaged) < 0:
+        yield "pods ran for less than no time"
+    if not 0 <= fact.pods <= HOUR:
+        yield "pods were listened to for another time than the hour has"
 
 
 def of_pool(hour: HourFacts, pool: PoolFact) -> list[Fact]:
@@ -57,21 +61,31 @@ def findings(hour: HourFacts) -> Iterator[Finding]:
 
 
 def _about_tenant(fact: Fact) -> Iterator[Finding]:
-    granted = fact.admitted + fact.draining
     who = f"{fact.tenant}/{fact.pool.flavor}"
     if fact.coverage < HOUR:
         yield Finding(Code.HARVEST_GAP, who, Fraction(fact.coverage - HOUR), Fraction(HOUR))
-    if fact.running > granted:
-        yield Finding(Code.RUN_OVER_ADMIT, who, Fraction(fact.running - granted), Fraction(granted))
-    elif not RUNNING_AND_ADMITTED.allows(granted - fact.running, granted):
-        missing = Fraction(granted - fact.running)
-        yield Finding(Code.ADMIT_NOT_RUNNING, who, missing, Fraction(granted))
+    yield from _about_pods(fact, who)
     if fact.unmanaged:
         yield Finding(Code.UNMANAGED, who, Fraction(fact.unmanaged))
     if fact.running and (fact.use is None or not fact.use.known):
         yield Finding(Code.USED_UNKNOWN, who, Fraction(fact.running), Fraction(fact.running))
     if fact.overdraft or fact.excess:
         yield Finding(Code.OVERDRAFT, who, Fraction(fact.overdraft + fact.excess))
+
+
+def _about_pods(fact: Fact, who: str) -> Iterator[Finding]:
+    """Compare what ran with what was admitted: that is why both are counted.
+
+    What the bounds of held time allow may have been admitted as well. Of pods that were not
+    watched nothing is missing.
+    """
+    granted = fact.granted
+    beyond = fact.running - granted - max(0, fact.held_most - fact.held)
+    if beyond > 0 and not RUNNING_AND_ADMITTED.allows(beyond, granted):
+        yield Finding(Code.RUN_OVER_ADMIT, who, Fraction(beyond), Fraction(granted))
+    missing = granted - fact.running
+    if fact.pods_known and missing > 0 and not RUNNING_AND_ADMITTED.allows(missing, granted):
+        yield Finding(Code.ADMIT_NOT_RUNNING, who, Fraction(missing), Fraction(granted))
 
 
 def _about_pool(facts: Sequence[Fact], pool: PoolFact) -> Iterator[Finding]:
@@ -81,6 +95,8 @@ def _about_pool(facts: Sequence[Fact], pool: PoolFact) -> Iterator[Finding]:
     taken = sum(fact.running + fact.terminating + fact.unmanaged for fact in facts)
     if max(held, taken) > exists:
         yield Finding(Code.OVER_CAPACITY, name, max(held, taken) - exists, exists)
-    nobody = sum(fact.held + fact.unmanaged for fact in facts if fact.tenant == NOBODY)
+    nobody = sum(
+        fact.held + fact.terminating + fact.unmanaged for fact in facts if fact.tenant == NOBODY
+    )
     if nobody:
         yield Finding(Code.UNATTRIBUTED, name, Fraction(nobody), exists)

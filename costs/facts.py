@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from fractions import Fraction
 from typing import Final, NamedTuple
 
 from costs.lending import Path, Quota
 from costs.steps import Dated
-from costs.times import Span
-from costs.used import Use
+from costs.times import HOUR, Span
+from costs.used import UNKNOWN_BELOW, Use
 
 #: The name under which the facts of queues and pods without a tenant stand.
 NOBODY: Final = ""
@@ -128,7 +129,10 @@ class UseTime(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """What is known of one cluster. ``gaps`` are times whose changes may be unknown."""
+    """What is known of one cluster. ``gaps`` are times whose changes may be unknown.
+
+    ``pod_gaps`` are those of pods alone, which nothing else is counted from.
+    """
 
     holds: Sequence[Hold] = ()
     grants: Mapping[tuple[str, Pool], Dated[Grant]] = field(default_factory=dict)
@@ -138,6 +142,7 @@ class Records:
     nodes: Sequence[NodeTime] = ()
     uses: Sequence[UseTime] = ()
     gaps: Sequence[Span] = ()
+    pod_gaps: Sequence[Span] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +152,9 @@ class Fact:
     ``own`` and ``borrowed`` are what is held; ``overdraft`` is the part of ``borrowed`` that no
     quota covers, ``excess`` the part of ``own`` above the quota of a queue that cannot borrow.
     ``held_least`` and ``held_most`` bound ``held``. ``coverage`` are seconds of the hour that
-    were observed. ``use`` is ``None`` where nothing was asked of the metrics.
+    were observed, ``pods`` those in which somebody listened to pods: without them ``running``,
+    ``terminating`` and ``unmanaged`` are only what was seen. ``use`` is ``None`` where nothing
+    was asked of the metrics.
     """
 
     hour: int
@@ -171,6 +178,22 @@ class Fact:
     coverage: int
     quality: Quality
     use: Use | None
+    pods: int
+
+    @property
+    def pods_known(self) -> bool:
+        """Return whether so much was seen of the pods that their times are a number."""
+        return Fraction(self.pods, HOUR) >= UNKNOWN_BELOW
+
+    @property
+    def at_work(self) -> int:
+        """Return the time in which pods ran, or may have run where they were not watched."""
+        return self.running if self.pods_known else max(self.running, self.granted)
+
+    @property
+    def granted(self) -> int:
+        """Return the time in which its pods may run."""
+        return self.admitted + self.draining
 
     @property
     def idle(self) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Final, Protocol, TypeVar
+from typing import Final, NamedTuple, Protocol, TypeVar
 
 from costs.facts import (
     NOBODY,
@@ -49,14 +49,26 @@ def ledger(records: Records, span: Span) -> Iterator[HourFacts]:
     uses: dict[int, list[UseTime]] = defaultdict(list)
     for each in records.uses:
         uses[each.hour].append(each)
-    gaps = levels(Step(gap, 1) for gap in records.gaps)
-    blind = [Step(step.span, 1) for step in gaps]
+    blind, no_pods = _once(records.gaps), _once(records.pod_gaps)
     for hour in hours(span):
         at = hour.starts
         found = _Hour(records, hour)
         found.take_holds(holds[at])
         found.take_pods(pods[at])
-        yield found.facts(nodes[at], uses[at], HOUR - total(blind, hour))
+        heard = _Heard(HOUR - total(blind, hour), HOUR - total(no_pods, hour))
+        yield found.facts(nodes[at], uses[at], heard)
+
+
+class _Heard(NamedTuple):
+    """Observed seconds of an hour, and those in which somebody listened to pods."""
+
+    coverage: int
+    pods: int
+
+
+def _once(gaps: Iterable[Span]) -> list[Step]:
+    """Return each second once in which there was any of these gaps."""
+    return [Step(step.span, 1) for step in levels(Step(gap, 1) for gap in gaps)]
 
 
 def _bucket(rows: Iterable[T], span: Span) -> dict[int, list[T]]:
@@ -116,16 +128,16 @@ class _Hour:
             seconds = total([Step(each.span, each.amount)], self.hour)
             self.sums[each.tenant, each.pool][each.kind] += seconds
 
-    def facts(self, nodes: Iterable[NodeTime], uses: Iterable[UseTime], coverage: int) -> HourFacts:
-        """Return all that is known of the hour; ``coverage`` are its observed seconds."""
+    def facts(self, nodes: Iterable[NodeTime], uses: Iterable[UseTime], heard: _Heard) -> HourFacts:
+        """Return all that is known of the hour."""
         used: dict[Line, list[Use]] = defaultdict(list)
         for each in uses:
             used[each.tenant, each.pool].append(each.use)
         lines = sorted({*self.sums, *used})
-        facts = tuple(self._fact(line, used.get(line), coverage) for line in lines)
+        facts = tuple(self._fact(line, used.get(line), heard) for line in lines)
         return HourFacts(self.hour.starts, facts, self._pools(nodes))
 
-    def _fact(self, line: Line, used: list[Use] | None, coverage: int) -> Fact:
+    def _fact(self, line: Line, used: list[Use] | None, heard: _Heard) -> Fact:
         sums = self.sums[line]
         tenant, pool = line
         return Fact(
@@ -135,8 +147,9 @@ class _Hour:
             own=sums["held"] - sums["borrowed"],
             held_least=sums["least"],
             held_most=sums["most"],
-            coverage=coverage,
-            quality=_quality(sums, coverage),
+            coverage=heard.coverage,
+            pods=heard.pods,
+            quality=_quality(sums, heard.coverage),
             use=None if used is None else together(used),
             **{name: sums[name] for name in (*_OWN_SUMS, *_LENT_SUMS, *_POD_SUMS)},
         )

@@ -119,16 +119,26 @@ def quantity(fact: Fact, basis: Basis) -> Fraction | int:
             return used(fact)
         case Basis.LENT_CREDIT:
             return fact.lent
-        case Basis.COMMITTED | Basis.ADMITTED | Basis.RUNNING | Basis.BORROWED | Basis.IDLE:
+        case Basis.RUNNING:
+            return running(fact)
+        case Basis.COMMITTED | Basis.ADMITTED | Basis.BORROWED | Basis.IDLE:
             return int(getattr(fact, basis))
     message = f"{basis} is not counted by the hour"
     raise NotKnown(message)
 
 
+def running(fact: Fact) -> int:
+    """Return the time in which pods ran; ``NotKnown`` if too little was seen of them."""
+    if not fact.pods_known:
+        message = f"what ran of {fact.tenant} on {fact.pool.flavor} is not known"
+        raise NotKnown(message)
+    return fact.running
+
+
 def used(fact: Fact) -> Fraction:
     """Return GPU-seconds that were used; ``NotKnown`` if too little of them was seen."""
     if fact.use is None or not fact.use.known:
-        if fact.use is None and not fact.running:
+        if fact.use is None and fact.pods_known and not fact.running:
             return Fraction(0)
         message = f"what {fact.tenant} used of {fact.pool.flavor} is not known"
         raise NotKnown(message)

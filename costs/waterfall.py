@@ -29,6 +29,7 @@ class Row(StrEnum):
     IDLE = "idle"
     WAITING = "waiting"
     STARTING = "starting"
+    ADMITTED = "admitted"
     TERMINATING = "terminating"
     UNMANAGED = "unmanaged"
     WASTE = "waste"
@@ -45,7 +46,8 @@ class Waterfall(NamedTuple):
 
     ``overdraft`` is held without any quota behind it; it is among what is held, and the rows of
     free devices are smaller by it. Where too little was seen of the use, *used unknown* stands
-    for used and waste together.
+    for used and waste together; where too little was seen of the pods, *admitted* stands for
+    what of it ran and what did not.
     """
 
     billed: Fraction
@@ -59,7 +61,7 @@ class Waterfall(NamedTuple):
 
 
 #: Where devices are taken from that run without quota, in this order.
-_FREE: Final = (Row.UNSOLD, Row.POOL, Row.IDLE, Row.WAITING, Row.STARTING)
+_FREE: Final = (Row.UNSOLD, Row.POOL, Row.IDLE, Row.WAITING, Row.STARTING, Row.ADMITTED)
 
 
 def waterfall(
@@ -78,7 +80,7 @@ def waterfall(
         Row.TERMINATING: sum(fact.terminating for fact in facts),
         Row.UNMANAGED: sum(fact.unmanaged for fact in facts),
     }
-    beyond = sum(max(0, fact.running - _granted(fact)) for fact in facts)
+    beyond = sum(max(0, fact.running - fact.granted) for fact in facts)
     free = _make_room(_quota(facts, pool), overdraft + beyond + sum(taken.values()))
     found = {
         Row.GAP: Fraction(whole - orphan - pool.provisioned),
@@ -89,11 +91,6 @@ def waterfall(
     return Waterfall(Fraction(whole), {row: found.get(row, Fraction(0)) for row in Row}, overdraft)
 
 
-def _granted(fact: Fact) -> int:
-    """Return the time in which its pods may run."""
-    return fact.admitted + fact.draining
-
-
 def _quota(facts: Sequence[Fact], pool: PoolFact) -> dict[Row, int]:
     """Return what quota says is free, or held by what does not run."""
     sold = sum(fact.committed for fact in facts) + pool.nominal
@@ -102,8 +99,14 @@ def _quota(facts: Sequence[Fact], pool: PoolFact) -> dict[Row, int]:
         Row.POOL: pool.nominal - pool.borrowed,
         Row.IDLE: sum(fact.idle for fact in facts),
         Row.WAITING: sum(fact.reserved for fact in facts),
-        Row.STARTING: sum(max(0, _granted(fact) - fact.running) for fact in facts),
+        Row.STARTING: sum(_without_pods(fact) for fact in facts if fact.pods_known),
+        Row.ADMITTED: sum(_without_pods(fact) for fact in facts if not fact.pods_known),
     }
+
+
+def _without_pods(fact: Fact) -> int:
+    """Return the granted time in which no pod was seen to run."""
+    return max(0, fact.granted - fact.running)
 
 
 def _make_room(rows: dict[Row, int], taken: int) -> dict[Row, int]:

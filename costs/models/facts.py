@@ -45,7 +45,8 @@ class TenantSums(models.Model):
     """What one tenant had in one pool; without a tenant it is nobody's.
 
     ``used`` is in thousandths, ``seen`` and ``expected`` say how much was looked at; NULL is not
-    known, which is not 0.
+    known, which is not 0. ``pods`` are the seconds in which somebody listened to pods: rows that
+    were written before the portal did so have 0, and what ran then is not known.
     """
 
     cluster = models.ForeignKey(Cluster, models.PROTECT, related_name="+")
@@ -65,6 +66,7 @@ class TenantSums(models.Model):
     running = models.BigIntegerField(_("running"))
     terminating = models.BigIntegerField(_("terminating"))
     unmanaged = models.BigIntegerField(_("unmanaged"))
+    pods = models.BigIntegerField(_("pods watched"), db_default=0)
     held_least = models.BigIntegerField(_("held at least"))
     held_most = models.BigIntegerField(_("held at most"))
     used = models.BigIntegerField(_("used"), null=True)
@@ -105,6 +107,9 @@ class TenantHour(TenantSums):
             models.CheckConstraint(
                 condition=Q(coverage__lte=3600, quality__in=values(Quality)),
                 name="tenant_hour_quality",
+            ),
+            models.CheckConstraint(
+                condition=Q(pods__gte=0, pods__lte=3600), name="tenant_hour_pods"
             ),
             models.CheckConstraint(
                 condition=Q(used__isnull=True, seen__isnull=True, expected__isnull=True)

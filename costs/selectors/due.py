@@ -17,7 +17,7 @@ from django.db.models.functions import Coalesce, TruncHour
 from costs.models import Period, Run
 from costs.selectors import listening
 from costs.times import HOUR, Span, hour_of, hours, instant, moment
-from queues.models import Gap, Interval, NodeChange, QuotaChange
+from queues.models import Gap, Interval, NodeChange, PodInterval, PodRun, QuotaChange
 from tenants.models import Revision
 
 #: An hour is counted when it has been over for this long, so that little comes after it.
@@ -101,9 +101,11 @@ def _news(cluster_id: int, lo: datetime, hi: datetime) -> Iterator[tuple[datetim
     changed = Coalesce("earliest", "since")
     for rows, changed_at, noted_at in (
         (Interval.objects.all(), Coalesce("ends_earliest", "ends"), "noted_at"),
+        (PodInterval.objects.all(), Coalesce("ends_earliest", "ends"), "noted_at"),
+        (PodRun.objects.all(), Coalesce("starts_earliest", "starts"), "noted_at"),
         (QuotaChange.objects.all(), changed, "observed_at"),
         (NodeChange.objects.all(), changed, "observed_at"),
-        (Gap.objects.filter(kind__in=listening.KINDS), F("starts"), "ends"),
+        (Gap.objects.filter(kind__in=(*listening.KINDS, listening.POD)), F("starts"), "ends"),
     ):
         here: QuerySet[Any] = rows.filter(**of_cluster)
         yield from _by_hour(here, changed_at, noted_at, lo, hi)

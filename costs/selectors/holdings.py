@@ -6,9 +6,10 @@ latest time at which it can have been, so that a sum knows how far off it may be
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from django.db.models import Q, Subquery, Value
 from django.db.models.functions import Coalesce
@@ -65,26 +66,55 @@ def _span(starts: datetime, ends: datetime) -> Span:
     return Span(first, max(first, last))
 
 
-def owners(cluster_id: int, span: Span) -> dict[str, Dated[str]]:
-    """Return the tenant of each queue over a span, as the catalog had it then; one query.
+class Owners(NamedTuple):
+    """Which tenant each queue and each namespace belonged to, and since when."""
 
-    What was before the first revision was found as that one says.
+    queues: dict[str, Dated[str]]
+    namespaces: dict[str, Dated[str]]
+
+
+def owners(cluster_id: int, span: Span) -> Owners:
+    """Return the owners of queues and namespaces over a span, as the catalog said then; one query.
+
+    What was before the first revision was found as that one says. A namespace with entries to
+    queues of several tenants belongs to none of them.
     """
     rows = Revision.objects.filter(cluster=cluster_id)
     before = rows.filter(committed_at__lte=moment(span.starts)).order_by("-number")
     since = Coalesce(Subquery(before.values("number")[:1]), Value(1))
     wanted = Q(number=1) | Q(number__gte=since, committed_at__lt=moment(span.ends))
-    steps: dict[str, dict[int, str | None]] = {}
+    queues: _Steps = {}
+    namespaces: _Steps = {}
     columns = ("number", "committed_at", "catalog__tenants")
     for number, committed_at, tenants in (
         rows.filter(wanted).order_by("number").values_list(*columns)
     ):
         at = 0 if number == 1 else instant(committed_at)
-        now = {
-            queue["name"]: tenant["slug"]
-            for tenant in tenants or ()
-            for queue in tenant.get("queues") or ()
-        }
-        for queue in {*steps, *now}:
-            steps.setdefault(queue, {})[at] = now.get(queue)
-    return {queue: Dated(list(found.items())) for queue, found in steps.items()}
+        of_queues, of_namespaces = _said(tenants or ())
+        _stand(queues, at, of_queues)
+        _stand(namespaces, at, of_namespaces)
+    return Owners(_dated(queues), _dated(namespaces))
+
+
+_Steps = dict[str, dict[int, str | None]]
+
+
+def _said(tenants: Iterable[dict[str, Any]]) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the tenants of queues and of namespaces by one catalog."""
+    queues: dict[str, str] = {}
+    namespaces: dict[str, set[str]] = defaultdict(set)
+    for tenant in tenants:
+        for queue in tenant.get("queues") or ():
+            queues[queue["name"]] = tenant["slug"]
+            for entry in queue.get("entries") or ():
+                namespaces[entry["namespace"]].add(tenant["slug"])
+    return queues, {name: found.pop() for name, found in namespaces.items() if len(found) == 1}
+
+
+def _stand(steps: _Steps, at: int, now: dict[str, str]) -> None:
+    for name in {*steps, *now}:
+        steps.setdefault(name, {})[at] = now.get(name)
+
+
+def _dated(steps: _Steps) -> dict[str, Dated[str]]:
+    return {name: Dated(list(found.items())) for name, found in steps.items()}

@@ -19,7 +19,7 @@ SUMMED: Final = (
     "committed", "held", "own", "borrowed", "lent", "overdraft", "excess", "reserved", "admitted",
     "draining", "running", "terminating", "unmanaged", "held_least", "held_most",
 )  # fmt: skip
-_COUNTED: Final = (*SUMMED, "coverage")
+_COUNTED: Final = (*SUMMED, "coverage", "pods")
 COLUMNS: Final = (
     "hour", "of", "flavor", "resource", "quality", "used", "seen", "expected", *_COUNTED,
 )  # fmt: skip
@@ -92,7 +92,7 @@ def sums(found: Iterable[Fact]) -> Sums:
     """Add up facts; of none it is nothing at all."""
     each = list(found)
     uses = [one.use for one in each]
-    measured = [use or Use(0, 0, one.running) for use, one in zip(uses, each, strict=True)]
+    measured = [use or Use(0, 0, one.at_work) for use, one in zip(uses, each, strict=True)]
     return Sums(
         committed=sum(one.committed for one in each),
         held=sum(one.held for one in each),

@@ -6,17 +6,29 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import ceil
 from typing import Any, Final
 
-from django.db.models import BooleanField, Count, ExpressionWrapper, F, Q, QuerySet, Sum
-from django.db.models.functions import Coalesce
+from django.db.models import (
+    BooleanField,
+    Case,
+    Count,
+    ExpressionWrapper,
+    F,
+    Max,
+    Q,
+    QuerySet,
+    Sum,
+    When,
+)
+from django.db.models.functions import Coalesce, Greatest
 
 from costs.facts import NOBODY, Fact, Pool, PoolFact, Quality
 from costs.models import PoolHour, TenantHour
 from costs.selectors.hours import SUMMED, Sums, added, pools, within
 from costs.selectors.months import GRACE, Month
-from costs.times import hours, instant
-from costs.used import Use, together
+from costs.times import HOUR, hours, instant
+from costs.used import UNKNOWN_BELOW, Use, together
 from costs.waterfall import OverCapacity, Row, waterfall
 
 #: In the order in which sums take them.
@@ -53,13 +65,15 @@ class Fall:
     """The waterfall of all hours in which everything fits.
 
     ``crowded`` are hours in which more devices were taken than there were, so that something is
-    counted twice; they are in no row.
+    counted twice; they are in no row. ``unwatched`` are hours in which too little was seen of
+    pods: what ran in them is not told from what did not.
     """
 
     rows: dict[Row, Fraction]
     whole: Fraction
     hours: int
     crowded: int
+    unwatched: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +131,7 @@ def _tenants(rows: QuerySet[TenantHour]) -> tuple[list[TenantRow], Use | None]:
     of = watched.values_list("tenant__slug", "tenant__display_name").order_by("tenant__slug")
     summed = of.annotate(
         *(Sum(name) for name in _OF_TENANTS),
-        Count("used"), Sum("used"), Sum("seen"), expected_=Sum(Coalesce("expected", "running")),
+        Count("used"), Sum("used"), Sum("seen"), expected_=Sum(Coalesce("expected", _at_work())),
     )  # fmt: skip
     found: list[TenantRow] = []
     uses: list[Use] = []
@@ -131,6 +145,13 @@ def _tenants(rows: QuerySet[TenantHour]) -> tuple[list[TenantRow], Use | None]:
         )
     known = any(row.sums.use for row in found)
     return found, together(uses) if known else None
+
+
+def _at_work() -> Case:
+    """Return what ``Fact.at_work`` says."""
+    granted = F("admitted") + F("draining")
+    seen = Q(pods__gte=ceil(UNKNOWN_BELOW * HOUR))
+    return Case(When(seen, then=F("running")), default=Greatest(F("running"), granted))
 
 
 def _sums(numbers: Sequence[int], use: Use | None) -> Sums:
@@ -156,8 +177,8 @@ def _groups(rows: QuerySet[TenantHour]) -> dict[int, list[Fact]]:
     summed = alike.annotate(
         **{f"{name}_": Sum(name) for name in SUMMED},
         **{f"{name}_": Sum(name, filter=runs) for name in ("used", "seen", "expected")},
-        blind=Count("pk", filter=Q(quality=Quality.MISSING)),
-    )
+        blind=Count("pk", filter=Q(quality=Quality.MISSING)), watched=Max("pods"),
+    )  # fmt: skip
     found: dict[int, list[Fact]] = defaultdict(list)
     for row in summed.order_by("hour").iterator(chunk_size=5000):
         one = _group(row)
@@ -173,6 +194,7 @@ def _group(row: Mapping[str, Any]) -> Fact:
         tenant=NOBODY,
         pool=Pool("", ""),
         coverage=0,
+        pods=row["watched"],
         quality=Quality.MISSING if row["blind"] else Quality.OBSERVED,
         use=None if row["unseen"] else Use(*use),
         **{name: int(row[f"{name}_"]) for name in SUMMED},
@@ -197,7 +219,7 @@ def _devices(hours: Iterable[PoolFact], committed: int) -> Devices:
 
 def _fall(pools: dict[int, PoolFact], found: dict[int, list[Fact]]) -> Fall:
     """Add up the waterfalls of hours. Without a bill they begin with the devices that exist."""
-    whole, counted, crowded = Fraction(0), 0, 0
+    whole, counted, crowded, unwatched = Fraction(0), 0, 0, 0
     parts: dict[Row, Fraction] = dict.fromkeys(Row, Fraction(0))
     for hour, pool in pools.items():
         try:
@@ -206,7 +228,8 @@ def _fall(pools: dict[int, PoolFact], found: dict[int, list[Fact]]) -> Fall:
             crowded += 1
             continue
         counted += 1
+        unwatched += not all(fact.pods_known for fact in found.get(hour, []))
         whole += each.billed
         for row, seconds in each.rows.items():
             parts[row] += seconds
-    return Fall(parts, whole, counted, crowded)
+    return Fall(parts, whole, counted, crowded, unwatched)

@@ -22,7 +22,7 @@ from tenants.models import Cluster, Tenant
 _BATCH: Final = 2000
 _COUNTED: Final = (
     "committed", "held", "own", "borrowed", "lent", "overdraft", "excess", "reserved", "admitted",
-    "draining", "running", "terminating", "unmanaged", "held_least", "held_most", "coverage",
+    "draining", "running", "terminating", "unmanaged", "held_least", "held_most", "coverage", "pods",
 )  # fmt: skip
 
 

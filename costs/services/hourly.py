@@ -20,7 +20,7 @@ from costs.checks import broken
 from costs.facts import Records
 from costs.ledger import ledger
 from costs.models import Period, Run
-from costs.selectors import due, holdings, listening, standing
+from costs.selectors import due, holdings, listening, pods, standing
 from costs.services.facts import store
 from costs.times import HOUR, Span, hour_of, instant, moment
 from portal.web.errors import Refused, Stale
@@ -84,18 +84,18 @@ def count(*, cluster: Cluster, span: Span, now: datetime | None = None) -> Run:
 
 
 def records(cluster_id: int, span: Span, now: datetime) -> Records:
-    """Return all that is on record of a span, in nine queries for any number of rows."""
-    quotas = standing.quotas(cluster_id, span)
+    """Return all that is on record of a span, in twelve queries for any number of rows."""
+    quotas, nodes = standing.quotas(cluster_id, span), standing.nodes(cluster_id, span)
+    owners, blind = holdings.owners(cluster_id, span), listening.blind(cluster_id, span, now)
     return Records(
         holds=list(holdings.holds(cluster_id, span)),
         grants=quotas.grants,
         cohorts=quotas.cohorts,
-        owners=holdings.owners(cluster_id, span),
-        nodes=standing.nodes(cluster_id, span),
-        gaps=[
-            *listening.gaps(cluster_id, span),
-            *listening.unheard(cluster_id, span, now),
-        ],
+        owners=owners.queues,
+        nodes=nodes,
+        pods=pods.pods(cluster_id, span, owners, nodes),
+        gaps=blind.all,
+        pod_gaps=blind.pods,
     )
 
 

@@ -16,10 +16,11 @@ from django.views.decorators.http import require_safe
 
 from costs.facts import Pool
 from costs.selectors.hours import Sums
+from costs.selectors.odd_pods import odd_pods
 from costs.selectors.pool_month import Devices, Fall, PoolMonth, TenantRow, pool_month
 from costs.selectors.tenant_month import Place
 from costs.times import moment
-from costs.views import shown
+from costs.views import odd, shown
 from costs.views.asked import Asked, asked, query
 from costs.views.chart import percent
 from costs.views.words import hours_text, seen_text, share_text, unit, use_text
@@ -41,6 +42,7 @@ ROWS: Final = {
     Row.IDLE: (gettext_lazy("Idle"), gettext_lazy("quota of tenants that nobody had")),
     Row.WAITING: (gettext_lazy("Waiting"), gettext_lazy("reserved, an admission check is open")),
     Row.STARTING: (gettext_lazy("Starting"), gettext_lazy("admitted, no pod runs yet")),
+    Row.ADMITTED: (gettext_lazy("Admitted"), gettext_lazy("pods were not watched: what of it ran is not known")),
     Row.TERMINATING: (gettext_lazy("Terminating"), gettext_lazy("pods whose quota is gone")),
     Row.UNMANAGED: (gettext_lazy("Without quota"), gettext_lazy("pods that bypass Kueue")),
     Row.WASTE: (gettext_lazy("Running, not used"), gettext_lazy("devices of pods that did nothing")),
@@ -83,10 +85,12 @@ def costs(request: HttpRequest, slug: str) -> HttpResponse:
     found = pool_month(row.pk, wanted.month, pool, wanted.now)
     here = Place(slug, *found.pool) if found.pool else None
     sides = {"previous": wanted.previous, "following": wanted.following}
+    strange = odd_pods(row.pk)
     context: dict[str, Any] = {
         "cluster": row, "asked": wanted, "found": found, "date": moment(wanted.month.span.starts).date(),
         "links": {key: query(month, wanted.place) for key, month in sides.items() if month},
         "places": _places(slug, wanted, found), "place": here, "sorts": _sorts(),
+        "odd": strange, "pods": odd.rows(strange.pods), "orphans": odd.rows(strange.orphans),
         "crumbs": [
             {"label": _("Clusters"), "url": reverse("clusters")},
             {"label": str(row), "url": reverse("cluster", args=[slug])},
@@ -184,24 +188,12 @@ def _figures(devices: Devices) -> list[shown.Figure]:
     return [shown.Figure(key, label, hours_text(of), note) for key, label, of, note in found]
 
 
-#: The rows of which only pods tell.
-_BY_PODS: Final = (Row.TERMINATING, Row.UNMANAGED, Row.WASTE, Row.USED, Row.USED_UNKNOWN)
-
-
-def _named(row: Row, fall: Fall) -> tuple[str, str]:
-    """Return label and note of a row; where no pod was counted, nobody knows what ran."""
-    if row is Row.STARTING and not any(fall.rows[each] for each in _BY_PODS):
-        return _("Admitted"), _("no pod was counted: what of it ran is not known")
-    label, note = ROWS[row]
-    return str(label), str(note)
-
-
 def steps(fall: Fall) -> list[Step]:
     """Return the rows that are not nothing, each beginning where the one above it ends.
 
     What the rows leave over is one too: then the counts contradict each other.
     """
-    parts = [(row.value, *_named(row, fall), fall.rows[row]) for row in ROWS]
+    parts = [(row.value, str(of), str(note), fall.rows[row]) for row, (of, note) in ROWS.items()]
     left = fall.whole - sum((part for *_words, part in parts), Fraction(0))
     parts.append(("unexplained", _("Not explained"), _("the counts contradict each other"), left))
     found: list[Step] = []

@@ -43,8 +43,8 @@ def counted(lab, span):
     known = Records(
         holds=list(holds(lab.cluster.pk, span)),
         grants={("nlp-train", A100): Dated([(0, Grant((), Quota(16)))])},
-        owners=owners(lab.cluster.pk, span),
-        gaps=gaps(lab.cluster.pk, span),
+        owners=owners(lab.cluster.pk, span).queues,
+        gaps=gaps(lab.cluster.pk, span)[False],
     )
     return [fact for hour in ledger(known, span) for fact in hour.facts if fact.held]
 

@@ -29,7 +29,7 @@ from costs.used import Use
 from tests.costs.make import A100, DAY
 
 NOTHING = Fact(
-    DAY, "a", A100, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, HOUR, Quality.OBSERVED, None
+    DAY, "a", A100, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, HOUR, Quality.OBSERVED, None, HOUR
 )
 
 

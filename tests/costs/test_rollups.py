@@ -43,7 +43,7 @@ def fact(draw, hour, tenant, pool, number):
         hour=hour, tenant=tenant, pool=pool, held=own + borrowed, own=own, borrowed=borrowed,
         reserved=reserved, admitted=own + borrowed - reserved, draining=0,
         held_least=max(0, own - 5), held_most=own + borrowed + 7,
-        coverage=draw(st.integers(0, HOUR)), quality=draw(st.sampled_from(list(Quality))),
+        coverage=draw(st.integers(0, HOUR)), pods=draw(st.integers(0, HOUR)), quality=draw(st.sampled_from(list(Quality))),
         use=draw(st.none() | st.builds(Use, *[st.integers(0, 10**9)] * 3)),
         **{name: draw(number) for name in names},
     )  # fmt: skip
@@ -110,6 +110,7 @@ def some(n):
         hour=BEGIN + n * HOUR, tenant="nlp", pool=POOLS[0], committed=10, held=8, own=8, borrowed=0,
         lent=0, overdraft=0, excess=0, reserved=0, admitted=8, draining=0, running=0, terminating=0,
         unmanaged=0, held_least=8, held_most=8, coverage=HOUR, quality=Quality.OBSERVED, use=None,
+        pods=HOUR,
     )  # fmt: skip
     pool = PoolFact(BEGIN + n * HOUR, POOLS[0], 5, 0, 0, 0, 0, 0)
     return HourFacts(BEGIN + n * HOUR, (rows,), (pool,))

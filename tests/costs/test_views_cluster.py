@@ -2,10 +2,11 @@
 
 import re
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 import time_machine
+from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -19,6 +20,7 @@ from costs.used import Use
 from costs.views.cluster import ordered
 from costs.waterfall import waterfall
 from portal.web.wording import MINUS
+from queues.models import Lifetime, PodRun
 from tenants.models import Cluster
 from tests.cast import MARK
 from tests.costs import stored
@@ -90,11 +92,54 @@ def test_every_second_stands_in_one_row_of_the_waterfall(two_hours, client):
 
 
 def test_where_no_pod_was_counted_nobody_knows_what_ran(lab, client):
-    stored.store(lab.cluster, stored.fact(stored.at(1), "nlp", committed=16, own=12), devices=32)
+    """As before the history of pods began: rows of that time are unknown, and not 0."""
+    blind = replace(stored.fact(stored.at(1), "nlp", committed=16, own=12), pods=0)
+    stored.store(lab.cluster, blind, devices=32)
     said = stored.said(show(client, lab))
 
-    assert "Admitted no pod was counted: what of it ran is not known 12.0" in said
+    assert "Admitted pods were not watched: what of it ran is not known 12.0" in said
+    assert "In 1 hour pods were not watched" in said
     assert "no pod runs yet" not in said
+
+
+def test_where_pods_were_watched_what_did_not_run_is_starting(lab, client):
+    idle = stored.fact(stored.at(1), "nlp", committed=16, own=12, running=4, terminating=2)
+    stored.store(lab.cluster, replace(idle, use=None), devices=32)
+    said = stored.said(show(client, lab))
+
+    for row in ("Starting admitted, no pod runs yet 8.0", "Terminating pods whose quota is gone 2.0",
+                "Running how much of it was used is not known 4.0"):  # fmt: skip
+        assert row in said
+    assert "were not watched" not in said
+
+
+@pytest.fixture
+def odd(lab):
+    """A pod that bypasses Kueue, a Workload whose job is gone, and one of each that is sound."""
+    own = {"cluster": lab.cluster, "namespace": "nlp", "starts": timezone.now() - timedelta(hours=2),
+           "starts_quality": "exact"}  # fmt: skip
+    life = {"created_at": own["starts"], "first_seen_at": own["starts"], "noted_at": own["starts"],
+            "phase": "admitted", "queue": "nlp-train", "resource_version": "1"}  # fmt: skip
+    for name, orphaned in (("job-lost", True), ("job-runs", True), ("job-owned", False)):
+        Lifetime.objects.create(name=name, uid=name, devices=3, orphaned=orphaned, **own, **life)
+    pod = {"node": "n1", "resource": "nvidia.com/gpu", "kind": "running"}
+    for name, workload in (("wild", ""), ("fakes", "job-none"), ("sound", "job-runs")):
+        PodRun.objects.create(name=name, uid=name, workload=workload, amount=4, **own, **pod)
+    return lab
+
+
+def test_what_holds_devices_for_nobody_is_reported(odd, client):
+    said = stored.said(show(client, odd))
+
+    assert "nlp/job-lost nlp-train 3 Nov 13:30 UTC 3 6.0" in said
+    assert "nlp/wild n1 3 Nov 13:30 UTC 4 8.0" in said
+    assert "nlp/fakes n1" in said
+    for sound in ("job-runs", "job-owned", "nlp/sound"):
+        assert sound not in said
+
+
+def test_where_nothing_is_odd_nothing_is_said(two_hours, client):
+    assert "need a look" not in stored.said(show(client, two_hours))
 
 
 HOURS = st.integers(0, 6)

@@ -10,7 +10,7 @@ from tests.queues.clusterside import Side, condition
 
 GPU = "nvidia.com/gpu"
 LABELS = {"gpu-lab.io/model": "a100"}
-KINDS = ("ClusterQueue", "Cohort", "ResourceFlavor", "Node", "Workload")
+KINDS = ("ClusterQueue", "Cohort", "ResourceFlavor", "Node", "Workload", "Pod")
 Object = dict[str, Any]
 #: A whole hour, long enough ago for everything that follows to be over.
 HOUR = datetime.now(UTC).replace(minute=0, second=0, microsecond=0) - timedelta(hours=12)
@@ -77,6 +77,25 @@ class Watched:
             "metadata": self.meta(name, namespace="nlp", creationTimestamp=stamp(after(-20))),
             "spec": {"queueName": "main", "podSets": []},
             "status": status,
+        }
+
+    def pod(
+        self, name: str, devices: int, started: datetime, *, of: str = "", node: str = "n0",
+        asked: datetime | None = None, namespace: str = "nlp",
+    ) -> Object:  # fmt: skip
+        """Return a pod that runs; ``of`` names its Workload, ``asked`` is when it was to end."""
+        more: Object = {"annotations": {"kueue.x-k8s.io/workload": of}} if of else {}
+        if asked:
+            deadline = {"deletionTimestamp": stamp(asked + timedelta(seconds=30))}
+            more |= deadline | {"deletionGracePeriodSeconds": 30}
+        state = {"running": {"startedAt": stamp(started)}}
+        return {
+            "metadata": self.meta(name, namespace=namespace, **more),
+            "spec": {
+                "nodeName": node,
+                "containers": [{"resources": {"requests": {GPU: str(devices)}}}],
+            },
+            "status": {"phase": "Running", "containerStatuses": [{"name": "c", "state": state}]},
         }
 
     def begin(self, at: datetime, **items: list[Object]) -> None:
