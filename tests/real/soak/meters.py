@@ -76,7 +76,8 @@ class Gauges:
                 held[labels["cluster_queue"]] += float(line["value"])
         at = time.monotonic()
         self.samples.append((at, timezone.now(), held))
-        self.memory.append((at, resident(self.observer)))
+        if self.observer:
+            self.memory.append((at, resident(self.observer)))
 
     def integral(self) -> dict[str, float]:
         """Return GPU-seconds by queue between the first and the last sample."""
