@@ -83,11 +83,10 @@ class Comparison:
         sums.held += held
         sums.crowded += max(0, over)
         sums.crowded_hours += over > 0
-        pods_noted = taken > 0
         for fact in facts:
             if fact.tenant == NOBODY:
-                sums.nobody += fact.held + fact.unmanaged
-            _about(sums.tenants.setdefault(fact.tenant, _Sums()), fact, pods_noted)
+                sums.nobody += fact.held + fact.terminating + fact.unmanaged
+            _about(sums.tenants.setdefault(fact.tenant, _Sums()), fact)
 
     def findings(self, expected: Mapping[str, Span]) -> Iterator[Finding]:
         """Yield what does not fit; ``expected`` are the hours that each cluster should have."""
@@ -133,17 +132,16 @@ class Comparison:
                 )  # fmt: skip
 
 
-def _about(sums: _Sums, fact: Fact, pods_noted: bool) -> None:
-    granted = fact.admitted + fact.draining
+def _about(sums: _Sums, fact: Fact) -> None:
     sums.held += fact.held
     sums.beyond += fact.overdraft + fact.excess
     if fact.quality is Quality.ESTIMATED:
         sums.unsure += fact.held_most - fact.held_least
     sums.unmanaged += fact.unmanaged
-    if pods_noted:
-        sums.granted += granted
-        sums.running_over += max(0, fact.running - granted)
-        sums.not_running += max(0, granted - fact.running)
+    if fact.pods_known:
+        sums.granted += fact.granted
+        sums.running_over += max(0, fact.running - fact.granted)
+        sums.not_running += max(0, fact.granted - fact.running)
     if fact.use is not None:
         sums.measured = True
         sums.use = sums.use.plus(fact.use)

@@ -245,7 +245,8 @@ def _days(month: Month) -> Iterator[PoolHourFacts]:
     names = ("starts", "cluster__slug", "flavor", "resource")
     facts: dict[tuple[int, Place], list[Fact]] = defaultdict(list)
     tenants = TenantDay.objects.filter(starts__range=(first, last)).annotate(of=F("tenant__slug"))
-    columns = (*names, "of", "quality", "used", "seen", "expected", "coverage", *SUMMED)
+    own = ("of", "quality", "used", "seen", "expected", "coverage", "hours", "pods")
+    columns = (*names, *own, *SUMMED)
     for values in tenants.values_list(*columns).iterator(chunk_size=5000):
         row = dict(zip(columns, values, strict=True))
         place = Place(row["cluster__slug"], Pool(row["flavor"], row["resource"]))
@@ -267,7 +268,7 @@ def _fact(row: dict[str, Any], pool: Pool) -> Fact:
     use = None if used is None else Use(*(row[name] for name in ("used", "seen", "expected")))
     return Fact(
         hour=_instant(row["starts"]), tenant=row["of"] or NOBODY, pool=pool,
-        quality=Quality(row["quality"]), use=use, **counted,
+        quality=Quality(row["quality"]), use=use, pods=row["pods"] // row["hours"], **counted,
     )  # fmt: skip
 
 
