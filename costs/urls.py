@@ -2,7 +2,17 @@
 
 from django.urls import path
 
-from costs.views import board, books, closing, cluster, disputes, home, statement, tenant
+from costs.views import (
+    board,
+    books,
+    closing,
+    cluster,
+    disputes,
+    home,
+    statement,
+    tenant,
+    tolerances,
+)
 
 urlpatterns = [
     path("costs/", home.home, name="costs"),
@@ -17,6 +27,7 @@ urlpatterns = [
     path("costs/findings/<int:pk>/", board.finding, name="costs-finding"),
     path("costs/findings/<int:pk>/resolve/", board.resolve, name="costs-resolve"),
     path("costs/findings/<int:pk>/assign/", board.assign, name="costs-assign"),
+    path("costs/tolerances/", tolerances.tolerances, name="costs-tolerances"),
     path("costs/books/", books.books, name="costs-books"),
     path("costs/books/new/", books.new, name="costs-book-new"),
     path("costs/books/<int:pk>/", books.book, name="costs-book"),

@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 from django import forms
+from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
-from costs.forms.fields import AmountField, MonthField, text_field
+from costs.forms.fields import AmountField, MonthField, PercentField, as_part, text_field
 from costs.models import BillFile, Period, PriceBook, StatementLine
-from costs.states import Code
+from costs.states import Code, Kind, Tolerance
+from costs.times import HOUR
 from portal.web.forms import OnceForm
 from tenants.models import User
+
+COMPARED = {
+    Kind.RUNNING: _("running against admitted"),
+    Kind.GAUGE: _("held against what is certain"),
+    Kind.BILLED: _("billed against provisioned"),
+    Kind.RATE: _("the bill against the price book"),
+    Kind.UNATTRIBUTED: _("time of nobody"),
+}
 
 
 class OpenForm(OnceForm):
@@ -121,6 +133,40 @@ class CorrectionForm(OnceForm):
             help_text=_("A credit of the provider is negative: -250.00."),
         )  # fmt: skip
         self.fields = {"amount": amount, **self.fields}
+
+
+class ToleranceForm(OnceForm):
+    """How exact one pool must be in one comparison."""
+
+    pool = forms.ChoiceField(label=_("Pool"))
+    kind = forms.ChoiceField(
+        label=_("Compared"), choices=[(key.value, word) for key, word in COMPARED.items()]
+    )
+    percent = PercentField(
+        label=_("Percent of the whole"), required=False,
+        help_text=_("Leave both empty to let what holds everywhere hold again."),
+    )  # fmt: skip
+    hours = AmountField(label=_("Device hours at least"), required=False, most=2)
+
+    def __init__(self, *args: Any, pools: Iterable[str], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["pool"].choices = [(each, each) for each in pools]  # type: ignore[attr-defined]
+
+    def clean_hours(self) -> Any:
+        """Refuse what is below 0."""
+        found = self.cleaned_data["hours"]
+        if found is not None and found < 0:
+            raise ValidationError(_("Type a number from 0 on."))
+        return found
+
+    @property
+    def tolerance(self) -> Tolerance | None:
+        """Return what was typed, or nothing."""
+        percent, hours = self.cleaned_data["percent"], self.cleaned_data["hours"]
+        if percent is None and hours is None:
+            return None
+        seconds = int(Fraction(hours or 0) * HOUR)
+        return Tolerance(Fraction(as_part(percent or Decimal(0))), seconds)
 
 
 class DisputeForm(OnceForm):

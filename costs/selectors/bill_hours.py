@@ -79,3 +79,11 @@ def over_devices(bill: BillFile, period: Period) -> Billed | None:
 
 
 METHODS: Final[tuple[Callable[[BillFile, Period], Billed | None], ...]] = (over_devices,)
+
+
+def stamp(bill: BillFile) -> str:
+    """Return what differs when the same file would be divided among hours in another way.
+
+    It is among the inputs of a run, so that a bill that is matched anew is reconciled anew.
+    """
+    return f"{SPREAD} {bill.sha256}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from costs.digest import digest
 from costs.models import Period, Reconciliation
+from costs.selectors.bill_hours import stamp
 from costs.selectors.period_hours import counted, expected, span_of
 from costs.selectors.reckoning import Given, given
 
@@ -21,7 +22,7 @@ def of_period(period: Period, using: Given | None = None) -> str:
     using = using or given(period)
     return digest(
         [
-            using.bill.pk if using.bill else None,
+            [using.bill.pk, stamp(using.bill)] if using.bill else None,
             using.prices.pk if using.prices else None,
             [each.pk for each in using.policies],
             sorted([str(place), kind, *each] for (place, kind), each in using.tolerances.items()),

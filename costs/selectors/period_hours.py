@@ -10,7 +10,7 @@ from django.db.models import Min
 
 from costs.comparing import Place
 from costs.facts import Fact, Pool, PoolFact
-from costs.models import Period, PoolHour, Run, TenantHour
+from costs.models import Period, PoolHour, PoolMonth, Run, TenantHour
 from costs.selectors import hours
 from costs.times import HOUR, Span, instant
 from tenants.models import Cluster
@@ -77,3 +77,9 @@ def counted(period: Period) -> list[tuple[int, str]]:
     ids = PoolHour.objects.filter(hour__gte=period.starts, hour__lt=period.ends)
     runs = Run.objects.filter(pk__in=ids.values("run").distinct())
     return list(runs.order_by("starts", "pk").values_list("pk", "result"))
+
+
+def known_pools() -> list[Place]:
+    """Return every pool that was ever counted; one query over the months."""
+    rows = PoolMonth.objects.order_by().values_list("cluster__slug", "flavor", "resource")
+    return sorted(Place(slug, Pool(flavor, resource)) for slug, flavor, resource in rows.distinct())

@@ -267,9 +267,31 @@ def test_queries_do_not_grow(lab, month, client, number):
         "home": "/costs/", "board": f"/costs/periods/{month.pk}/",
         "board as a file": f"/costs/periods/{month.pk}.csv",
         "finding": f"/costs/findings/{row.pk}/", "close": f"/costs/periods/{month.pk}/close/",
-        "correct": f"/costs/periods/{month.pk}/correct/",
+        "correct": f"/costs/periods/{month.pk}/correct/", "tolerances": "/costs/tolerances/",
     }  # fmt: skip
     client.force_login(lab.dave)
     for name, url in pages_of.items():
         with counted(f"costs: {name}"):
             client.get(url)
+
+
+def test_a_pool_has_a_tolerance_of_its_own(lab, month, client):
+    url = "/costs/tolerances/"
+    place = "lab/a100/nvidia.com/gpu"
+    assert "3.0 %" in stored.said(ask(client, lab, "erin", url))
+    data = {"pool": place, "kind": "rate", "percent": "75", "hours": ""}
+    for wrong in ({"percent": "101"}, {"hours": "-1"}, {"pool": "lab/x/y"}, {"kind": "x"}):
+        assert ask(client, lab, "dave", url, {**data, **wrong}).status_code == 422
+    assert month.discrepancies.get(code="rate_drift").resolved_at is None
+    assert ask(client, lab, "dave", url, data).status_code == 302
+    assert f"{place} the bill against the price book 75.0 %" in stored.said(client.get(url))
+    run = reconcile.run(period=month)
+    drift = month.discrepancies.get(code="rate_drift")
+    assert (drift.settled_by, drift.resolved_by) == (run, None)
+    ask(client, lab, "dave", url, {**data, "percent": ""})
+    reconcile.run(period=month)
+    drift.refresh_from_db()
+    assert (drift.resolved_at, drift.settled_by) == (None, None)
+    assert [each for each in actions() if each.startswith("tolerance")] == [
+        "tolerance.set Dave (dave)"
+    ] * 2
