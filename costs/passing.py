@@ -168,10 +168,10 @@ def beyond(tally: Tally, amount: int, rule: Spread, bucket: Bucket) -> None:
         tally.add(Key(str(payer), "", basis), 0, grains)
 
 
-def unallocated(tally: Tally, amount: int) -> None:
-    """Add what was found for no pool and under no rule."""
+def kept(tally: Tally, bucket: str, amount: int) -> None:
+    """Add what stays with the platform: no pool was found for it, and no rule divides it."""
     if amount:
-        _whole(tally, Bucket.UNALLOCATED, "", 0, amount)
+        _whole(tally, bucket, "", 0, amount)
 
 
 def mean_rate(seconds: Seconds, grains: int) -> Fraction | None:

@@ -110,7 +110,7 @@ class Finding(NamedTuple):
     """What two sources say differently: about what, by how much, in which way.
 
     ``allowed`` is the difference that its tolerance would have allowed. ``facts`` are what its
-    sentence is made of; money is in the currency of the bill.
+    sentence is made of; ``money`` is what the difference is worth, in the currency of the bill.
     """
 
     code: Code
@@ -121,6 +121,7 @@ class Finding(NamedTuple):
     unit: Unit = Unit.SECONDS
     cluster: str = ""
     facts: Mapping[str, str | int] = {}
+    money: Fraction | None = None
 
     @property
     def blocks(self) -> bool:

@@ -31,7 +31,8 @@ class Billed:
     """A bill by pool and hour, in grains of its currency; all parts together are the bill.
 
     ``shared`` belongs to no pool, ``unused`` are commitments that nobody used, ``lost`` is what
-    no pool was found for. ``findings`` are about nodes and rows.
+    no pool was found for. ``buckets`` are what the platform pays as it is, by bucket.
+    ``findings`` are about nodes and rows; with ``told`` they say all about rows put aside too.
     """
 
     total: int
@@ -39,14 +40,17 @@ class Billed:
     shared: int = 0
     unused: int = 0
     lost: int = 0
+    buckets: Mapping[str, int] = field(default_factory=dict)
     method: str = SPREAD
     findings: list[Finding] = field(default_factory=list)
+    told: bool = False
 
     @property
     def whole(self) -> bool:
         """Return whether the parts are the bill."""
         pools = sum(each.grains for each in self.hours.values())
-        return pools + self.shared + self.unused + self.lost == self.total
+        beyond = self.shared + self.unused + self.lost + sum(self.buckets.values())
+        return pools + beyond == self.total
 
 
 def billed(bill: BillFile, period: Period) -> Billed:

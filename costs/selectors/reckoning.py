@@ -178,7 +178,9 @@ def _beyond_pools(tally: Tally, asked: Billed, policy: Policy | None, lost: int)
         for key, count in more.grains.items():
             if added := count - pools.grains.get(key, 0):
                 tally.add(key, 0, added)
-    passing.unallocated(tally, lost)
+    for bucket, amount in sorted(asked.buckets.items()):
+        passing.kept(tally, bucket, amount)
+    passing.kept(tally, Bucket.UNALLOCATED, lost)
 
 
 @dataclass(slots=True)
@@ -263,7 +265,8 @@ def _about_bill(using: Given, asked: Billed, tally: Tally, lawless: int) -> Iter
         whole, part = _amount(asked.total), _amount(nobody)
         allowed = DEFAULTS[Kind.UNATTRIBUTED].most(whole)
         yield Finding(Code.UNATTRIBUTED, "bill", part, whole, allowed, Unit.MONEY, "", {"bill": ""})
-    yield from _aside(using.bill)
+    if not asked.told:
+        yield from _aside(using.bill)
 
 
 def _amount(count: int) -> Fraction:

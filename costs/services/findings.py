@@ -63,14 +63,14 @@ def keep(*, run: Reconciliation, found: Iterable[Finding]) -> int:
 
 
 def _values(finding: Finding) -> dict[str, Any]:
-    money = finding.unit is Unit.MONEY
+    worth = finding.difference if finding.unit is Unit.MONEY else finding.money
     allowed = finding.allowed or Fraction(0)
     return {
         "unit": finding.unit.value,
         "difference": shown(finding.difference),
         "whole": shown(finding.whole),
         "allowed": shown(allowed),
-        "money": shown(finding.difference, 4) if money else None,
+        "money": None if worth is None else shown(worth, 4),
         "facts": dict(finding.facts),
         "blocks": finding.blocks,
     }

@@ -17,6 +17,7 @@ from costs.rates import Basis
 from costs.states import Code, Unit
 from costs.views import shown
 from costs.views.words import hours_text, money_text
+from portal.web.wording import visible
 
 #: What each finding is called, and what a person does about it.
 NAMES: Final = {
@@ -67,6 +68,11 @@ TODO: Final = {
     Code.UNPRICED: gettext_lazy("Set the price in a new version of the price book."),
     Code.RATE_DRIFT: gettext_lazy("Look whether the mix of spot and reserved machines changed."),
     Code.CURRENCY_MISSING: gettext_lazy("Add the rate of the month."),
+    Code.ORPHAN_NODE: gettext_lazy("Look for it at the provider; end it if nobody needs it."),
+    Code.CLUSTER_NOT_BILLED: gettext_lazy("Wait for a late bill, or take that of its account."),
+    Code.OVER_BILLED: gettext_lazy("Look whether it ran without joining, or was stopped."),
+    Code.UNDER_BILLED: gettext_lazy("Look for rows that are missing in the bill."),
+    Code.FLAVOR_CONFLICT: gettext_lazy("Mend the labels of the node, or those of the flavors."),
     Code.LATE_CORRECTION: gettext_lazy("Book it as a correction of the month that it is about."),
     Code.DOUBLE_SPLIT: gettext_lazy("The whole row counts, its parts are put aside. Confirm that."),
 }
@@ -185,7 +191,17 @@ def _drift(row: Discrepancy, facts: Facts) -> str:
 
 def _rows(text: Any) -> Callable[[Discrepancy, Facts], str]:
     def say(row: Discrepancy, facts: Facts) -> str:
+        if "rows" not in facts:
+            return f"{name(row.code)}: {visible(row.subject)}"
         return str(text) % {"rows": facts.get("rows", 0), "source": facts.get("source", "")}
+
+    return say
+
+
+def _node(text: Any) -> Callable[[Discrepancy, Facts], str]:
+    def say(row: Discrepancy, facts: Facts) -> str:
+        node = facts.get("node") or row.subject
+        return str(text) % {"node": visible(node), "n": _hours(abs(row.difference))}
 
     return say
 
@@ -223,6 +239,25 @@ SENTENCES: Final[Mapping[Code, Callable[[Discrepancy, Facts], str]]] = {
     )),
     Code.USED_UNKNOWN: _held(gettext_lazy(
         "%(n)s of %(whole)s running hours of %(tenant)s on %(flavor)s were not measured."
+    )),
+    Code.ORPHAN_NODE: _node(gettext_lazy(
+        "%(node)s was billed for %(n)s hours in which it was not in the cluster."
+    )),
+    Code.CLUSTER_NOT_BILLED: _node(gettext_lazy(
+        "%(node)s was in the cluster for %(n)s hours, and no bill has it."
+    )),
+    Code.OVER_BILLED: _node(gettext_lazy(
+        "%(node)s was billed for %(n)s hours more than it was seen."
+    )),
+    Code.UNDER_BILLED: _node(gettext_lazy(
+        "%(node)s was seen for %(n)s hours more than it was billed."
+    )),
+    Code.FLAVOR_CONFLICT: _node(gettext_lazy(
+        "%(node)s is of no flavor or of several, so its money can be divided among no pool."
+    )),
+    Code.UNTAGGED: _node(gettext_lazy("%(node)s has no tag of a tenant.")),
+    Code.MISTAGGED: _node(gettext_lazy(
+        "%(node)s has the tag of somebody who has no quota where it is."
     )),
     Code.LATE_CORRECTION: _rows(gettext_lazy(
         "%(rows)s rows of the bill of %(source)s correct a month that was invoiced before."
