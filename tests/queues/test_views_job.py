@@ -123,7 +123,8 @@ def test_what_can_never_start_says_so_and_what_the_most_is(alice):
     assert "At most32 GPUs" in said
     assert "Too many32 GPUs" in said
     assert "Make the job smaller: 32 GPUs are the most" in said
-    assert "Ask for more quota: 48 GPUs of a100 instead of 16." in said
+    assert "More quota of a100 needs 32 GPUs, and 8 are not promised yet." in said
+    assert "Ask for more quota" not in said
     assert "starts by itself" not in said
 
 
