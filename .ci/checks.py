@@ -47,8 +47,8 @@ def present(paths: tuple[str, ...]) -> list[str]:
 
 
 def engines() -> bool:
-    """Build the control plane for the tests on a real Kubernetes; minutes the first time."""
-    return tool("python", "-m", "cluster", "build")
+    """Build the control plane and Prometheus for the tests; minutes the first time."""
+    return tool("python", "-m", "cluster", "build", "--metrics")
 
 
 def browser() -> bool:

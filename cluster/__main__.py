@@ -152,8 +152,9 @@ def _process(args: argparse.Namespace) -> int:
     return 0
 
 
-def _build(_: argparse.Namespace) -> int:
-    for name, path in build.build().items():
+def _build(options: argparse.Namespace) -> int:
+    of = (*build.BINARIES, *build.METRICS) if options.metrics else build.BINARIES
+    for name, path in build.build(of=of).items():
         print(f"{name}\t{path}")
     return 0
 
@@ -235,7 +236,9 @@ def parser() -> argparse.ArgumentParser:
         process.add_argument("process", choices=ORDER)
         process.add_argument("--no-wait", action="store_true")
         process.set_defaults(run=_process)
-    add("build", "Build all binaries and print where they are.").set_defaults(run=_build)
+    only_build = add("build", "Build all binaries and print where they are.")
+    only_build.add_argument("--metrics", action="store_true", help="also Prometheus, for the tests")
+    only_build.set_defaults(run=_build)
     return top
 
 

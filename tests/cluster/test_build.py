@@ -29,14 +29,15 @@ def test_the_key_changes_with_everything_that_changes_the_program(tmp_path):
         build.key(plain, "go1.26.8", tmp_path),
         build.key(plain, "go1.26.9", tmp_path),
         build.key(build.Binary("etcd", "etcd", "example.org/etcd", "-X a=b"), "go1.26.8", tmp_path),
+        build.key(build.Binary("etcd", "etcd", "example.org/etcd", tags="b"), "go1.26.8", tmp_path),
     }
     (tmp_path / "etcd" / "go.sum").write_text("two")
     keys.add(build.key(plain, "go1.26.8", tmp_path))
-    assert len(keys) == 4
+    assert len(keys) == 5
 
 
 def test_every_binary_has_pins_with_checksums_and_an_unmistakable_tool_line():
-    for binary in build.BINARIES:
+    for binary in (*build.BINARIES, *build.METRICS):
         folder = paths.PINS / binary.pin
         assert f"tool {binary.package}\n" in (folder / "go.mod").read_text()
         assert (folder / "go.sum").stat().st_size > 0
@@ -46,6 +47,8 @@ def test_versions_in_the_code_are_the_pinned_ones():
     kubernetes = (paths.PINS / "kubernetes" / "go.mod").read_text()
     assert f"k8s.io/kubernetes {build.KUBERNETES}" in kubernetes
     assert f"sigs.k8s.io/kueue {build.KUEUE}" in (paths.PINS / "kueue" / "go.mod").read_text()
+    prometheus = (paths.PINS / "prometheus" / "go.mod").read_text()
+    assert f"github.com/prometheus/prometheus {build.PROMETHEUS}" in prometheus
 
 
 def fake_go(folder, build_line):
@@ -77,6 +80,7 @@ def test_a_second_build_builds_nothing(tmp_path, fake_path):
     fake_go(fake_path, f'echo x >> {count}; echo program > "$out"')
     lines = []
     first = build.build(tmp_path / "cache", lines.append)
+    assert "prometheus" not in first
     assert count.read_text().count("x") == len(build.BINARIES)
     assert any("(1 of 8)" in line for line in lines)
     assert any("(8 of 8): done" in line for line in lines)
