@@ -89,13 +89,18 @@ class Grant(NamedTuple):
 
 
 class PodTime(NamedTuple):
-    """Devices that a pod had; ``tenant`` as its Workload or its namespace told."""
+    """Devices that a pod had; ``tenant`` as its Workload or its namespace told.
+
+    By its namespace and name the metrics know it.
+    """
 
     tenant: str
     pool: Pool
     kind: Pods
     span: Span
     amount: int
+    namespace: str = ""
+    pod: str = ""
 
     @property
     def reach(self) -> Span:
@@ -127,6 +132,18 @@ class UseTime(NamedTuple):
     use: Use
 
 
+class DeviceTime(NamedTuple):
+    """What all devices of a pool did in an hour (its start), with or without a pod on them.
+
+    ``unattributed`` is the part of what was used of which no pod is known, in thousandths.
+    """
+
+    pool: Pool
+    hour: int
+    use: Use
+    unattributed: int
+
+
 @dataclass(frozen=True, slots=True)
 class Records:
     """What is known of one cluster. ``gaps`` are times whose changes may be unknown.
@@ -141,6 +158,7 @@ class Records:
     pods: Sequence[PodTime] = ()
     nodes: Sequence[NodeTime] = ()
     uses: Sequence[UseTime] = ()
+    devices: Sequence[DeviceTime] = ()
     gaps: Sequence[Span] = ()
     pod_gaps: Sequence[Span] = ()
 
@@ -206,6 +224,8 @@ class PoolFact:
     """One pool for one hour: its devices, and what belongs to no tenant.
 
     ``nominal`` is quota of cohorts themselves, ``borrowed`` the part of it that was in use.
+    ``use`` is that of all devices, ``unattributed`` its part without a pod; ``None`` where nothing
+    was asked of the metrics.
     """
 
     hour: int
@@ -216,6 +236,8 @@ class PoolFact:
     nominal: int
     borrowed: int
     overdraft: int
+    use: Use | None = None
+    unattributed: int | None = None
 
     @property
     def provisioned(self) -> int:

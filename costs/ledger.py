@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Final, NamedTuple, Protocol, TypeVar
 
 from costs.facts import (
     NOBODY,
+    DeviceTime,
     Fact,
     Hold,
     HourFacts,
@@ -49,6 +51,7 @@ def ledger(records: Records, span: Span) -> Iterator[HourFacts]:
     uses: dict[int, list[UseTime]] = defaultdict(list)
     for each in records.uses:
         uses[each.hour].append(each)
+    devices = {(each.hour, each.pool): each for each in records.devices}
     blind, no_pods = _once(records.gaps), _once(records.pod_gaps)
     for hour in hours(span):
         at = hour.starts
@@ -56,7 +59,16 @@ def ledger(records: Records, span: Span) -> Iterator[HourFacts]:
         found.take_holds(holds[at])
         found.take_pods(pods[at])
         heard = _Heard(HOUR - total(blind, hour), HOUR - total(no_pods, hour))
-        yield found.facts(nodes[at], uses[at], heard)
+        facts = found.facts(nodes[at], uses[at], heard)
+        yield facts._replace(pools=tuple(_measured(each, devices) for each in facts.pools))
+
+
+def _measured(pool: PoolFact, devices: Mapping[tuple[int, Pool], DeviceTime]) -> PoolFact:
+    """Add what the metrics say of a pool's devices."""
+    found = devices.get((pool.hour, pool.pool))
+    if found is None:
+        return pool
+    return replace(pool, use=found.use, unattributed=found.unattributed)
 
 
 class _Heard(NamedTuple):

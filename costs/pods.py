@@ -31,6 +31,7 @@ class Seen(NamedTuple):
     amount: int
     span: Span
     asked: bool = False
+    name: str = ""
 
 
 class Quota(NamedTuple):
@@ -76,7 +77,9 @@ def pod_times(seen: Iterable[Seen], around: Around) -> Iterator[PodTime]:
         for part in _parts(pod, around.quotas.get((pod.namespace, pod.workload), ())):
             for pool, span in _places(pod, part, nodes):
                 for owned, tenant in _owners(pod, part, around).within(span):
-                    yield PodTime(tenant or NOBODY, pool, part.kind, owned, pod.amount)
+                    yield PodTime(
+                        tenant or NOBODY, pool, part.kind, owned, pod.amount, pod.namespace, pod.name
+                    )  # fmt: skip
 
 
 def _parts(pod: Seen, quotas: Sequence[Quota]) -> Iterator[_Part]:

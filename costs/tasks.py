@@ -1,9 +1,11 @@
-"""Wake-ups of the hourly count and of reconciliations. A message may be lost or come twice: what is due is in the rows."""
+"""Wake-ups of the harvest, the hourly count and of reconciliations. A message may be lost or come twice: what is due is in the rows."""
 
 from __future__ import annotations
 
 from typing import Final
 
+from costs.models import MetricsSource
+from costs.services import harvest as harvesting
 from costs.services import hourly, progress
 from portal.celery import task
 from tenants.models import Cluster
@@ -38,3 +40,17 @@ def reconcile_all() -> None:
 def reconcile(period_id: int) -> None:
     """Reconcile a month, if anything has changed since it was done last."""
     progress.take_turn(period_id)
+
+
+@task
+def harvest_all() -> None:
+    """Wake a worker for each cluster whose metrics can be asked."""
+    for cluster_id in MetricsSource.objects.order_by("pk").values_list("pk", flat=True):
+        harvest.wake(cluster_id)
+
+
+@task
+def harvest(cluster_id: int) -> None:
+    """Test the source of metrics if that is wanted, and ask the hours that are due."""
+    if harvesting.take_turn(cluster_id, seconds=BUDGET):
+        harvest.wake(cluster_id)

@@ -9,6 +9,7 @@ from costs.views import (
     cluster,
     disputes,
     home,
+    metrics,
     statement,
     tenant,
     tolerances,
@@ -47,4 +48,7 @@ urlpatterns = [
     path("t/<slug:slug>/disputes/<int:pk>/", disputes.dispute, name="dispute"),
     path("t/<slug:slug>/disputes/<int:pk>/answer/", disputes.answer, name="dispute-answer"),
     path("clusters/<slug:slug>/costs/", cluster.costs, name="cluster-costs"),
+    path("clusters/<slug:slug>/metrics/", metrics.source, name="cluster-metrics"),
+    path("clusters/<slug:slug>/metrics/test/", metrics.test, name="cluster-metrics-test"),
+    path("clusters/<slug:slug>/metrics/remove/", metrics.remove, name="cluster-metrics-remove"),
 ]

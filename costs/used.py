@@ -18,11 +18,15 @@ GOOD_FROM: Final = Fraction(95, 100)
 
 
 class Use(NamedTuple):
-    """GPU time of one hour: used in milli-GPU-seconds, seen and expected in GPU-seconds."""
+    """GPU time of one hour: used in milli-GPU-seconds, seen and expected in GPU-seconds.
+
+    ``fallback`` is the seen part that a worse metric told: that a GPU was busy, not how busy.
+    """
 
     used: int
     seen: int
     expected: int
+    fallback: int = 0
 
     @property
     def coverage(self) -> Fraction | None:
@@ -51,7 +55,17 @@ class Use(NamedTuple):
 
     def plus(self, other: Use) -> Use:
         """Return the sum of two; ratios are always taken of sums, never averaged."""
-        return Use(self.used + other.used, self.seen + other.seen, self.expected + other.expected)
+        return Use(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
+
+    def within(self, expected: int) -> Use:
+        """Return the part of it within a time that is known better: a pod that is over by then.
+
+        Exporters go on to name a pod for a while, so more can be seen than there was.
+        """
+        if self.seen <= expected:
+            return self._replace(expected=expected)
+        part = Fraction(expected, self.seen)
+        return Use(round(self.used * part), expected, expected, round(self.fallback * part))
 
 
 def sampled(ratios: Iterable[Decimal], every: int, expected: int) -> Use:

@@ -266,6 +266,7 @@ ACTIONS: Final[Mapping[str, Rule]] = {
     "cluster.register": _rule(ADMIN),
     "cluster.write": _rule(ADMIN),
     "cluster.disconnect": _rule(ADMIN),
+    "cluster.metrics": _rule(ADMIN),
     "catalog.see": Rule(anybody=True),
     "catalog.propose": _rule(ADMIN),
     "costs.see": _rule(*PLATFORM),

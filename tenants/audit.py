@@ -70,6 +70,7 @@ ACTIONS: Final[Mapping[str, str | Promise]] = {
     "cluster.preflight": _("checked the rights in a cluster"),
     "cluster.write": _("switched writing on or off"),
     "cluster.disconnect": _("disconnected a cluster"),
+    "cluster.metrics": _("set where metrics come from"),
     "person.create": _("added a person"),
     "person.sign_in": _("signed in"),
     "person.sign_out": _("signed out"),

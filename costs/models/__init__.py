@@ -2,6 +2,7 @@
 
 from costs.models.bills import BillFile, BillLine, BillProblem, BillSource
 from costs.models.facts import PoolHour, Run, TenantHour
+from costs.models.metrics import GaugeHour, Harvest, MetricsSource, UsedHour
 from costs.models.periods import Period, Statement, StatementLine
 from costs.models.prices import ExchangeRate, PolicyVersion, Price, PriceBook, PriceVersion
 from costs.models.reconciling import Discrepancy, Dispute, PoolTolerance, Reconciliation
@@ -15,6 +16,9 @@ __all__ = [
     "Discrepancy",
     "Dispute",
     "ExchangeRate",
+    "GaugeHour",
+    "Harvest",
+    "MetricsSource",
     "Period",
     "PolicyVersion",
     "PoolDay",
@@ -31,4 +35,5 @@ __all__ = [
     "TenantDay",
     "TenantHour",
     "TenantMonth",
+    "UsedHour",
 ]

@@ -44,9 +44,10 @@ class Run(models.Model):
 class TenantSums(models.Model):
     """What one tenant had in one pool; without a tenant it is nobody's.
 
-    ``used`` is in thousandths, ``seen`` and ``expected`` say how much was looked at; NULL is not
-    known, which is not 0. ``pods`` are the seconds in which somebody listened to pods: rows that
-    were written before the portal did so have 0, and what ran then is not known.
+    ``used`` is in thousandths, ``seen`` and ``expected`` say how much was looked at, ``fallback``
+    which part of it by a worse metric; NULL is not known, which is not 0. ``pods`` are the seconds
+    in which somebody listened to pods: rows that were written before the portal did so have 0,
+    and what ran then is not known.
     """
 
     cluster = models.ForeignKey(Cluster, models.PROTECT, related_name="+")
@@ -72,6 +73,7 @@ class TenantSums(models.Model):
     used = models.BigIntegerField(_("used"), null=True)
     seen = models.BigIntegerField(_("seen"), null=True)
     expected = models.BigIntegerField(_("expected"), null=True)
+    fallback = models.BigIntegerField(_("seen by utilisation alone"), null=True)
     quality = models.CharField(_("quality"), max_length=10, choices=names(Quality))
 
     class Meta:
@@ -126,7 +128,11 @@ class TenantHour(TenantSums):
 
 
 class PoolSums(models.Model):
-    """The devices of one pool, and quota of it that belongs to departments themselves."""
+    """The devices of one pool, and quota of it that belongs to departments themselves.
+
+    ``used``, ``seen`` and ``expected`` are of all devices, also of those that no pod had;
+    ``unattributed`` is the part of ``used`` of which nobody says which pod it was.
+    """
 
     cluster = models.ForeignKey(Cluster, models.PROTECT, related_name="+")
     flavor = models.CharField(_("flavor"), max_length=253)
@@ -137,6 +143,10 @@ class PoolSums(models.Model):
     nominal = models.BigIntegerField(_("quota of departments"))
     borrowed = models.BigIntegerField(_("borrowed of it"))
     overdraft = models.BigIntegerField(_("overdraft"))
+    used = models.BigIntegerField(_("used"), null=True)
+    seen = models.BigIntegerField(_("seen"), null=True)
+    expected = models.BigIntegerField(_("expected"), null=True)
+    unattributed = models.BigIntegerField(_("used without a pod"), null=True)
 
     class Meta:
         abstract = True

@@ -14,7 +14,7 @@ from typing import Any, Final
 from django.db.models import DateTimeField, ExpressionWrapper, F, Max, Q, QuerySet
 from django.db.models.functions import Coalesce, TruncHour
 
-from costs.models import Period, Run
+from costs.models import Harvest, Period, Run
 from costs.selectors import listening
 from costs.times import HOUR, Span, hour_of, hours, instant, moment
 from queues.models import Gap, Interval, NodeChange, PodInterval, PodRun, QuotaChange
@@ -42,6 +42,7 @@ def spans(cluster_id: int, now: datetime) -> list[Span]:
         return []
     counted = _counted(cluster_id, window)
     late = _late(cluster_id, window)
+    asked = _asked(cluster_id, window)
     closed = _closed(window)
     known_at: datetime | None = None
     found = []
@@ -49,7 +50,9 @@ def spans(cluster_id: int, now: datetime) -> list[Span]:
         news = late.get(hour.starts)
         known_at = max((each for each in (known_at, news) if each), default=None)
         at = counted.get(hour.starts)
-        stale = at is None or (known_at is not None and known_at > at - UNSEEN)
+        # What was used in an hour says nothing of the hours after it.
+        latest = max((each for each in (known_at, asked.get(hour.starts)) if each), default=None)
+        stale = at is None or (latest is not None and latest > at - UNSEEN)
         if stale and not any(hour.cut(each) for each in closed):
             found.append(hour.starts)
     return list(_together(found))
@@ -75,6 +78,13 @@ def _counted(cluster_id: int, window: Span) -> dict[int, datetime]:
         for hour in hours(part) if part else ():
             found[hour.starts] = max(at, found.get(hour.starts, at))
     return found
+
+
+def _asked(cluster_id: int, window: Span) -> dict[int, datetime]:
+    """Return when each hour was asked of the metrics."""
+    lo, hi = moment(window.starts), moment(window.ends)
+    rows = Harvest.objects.filter(cluster=cluster_id, hour__gte=lo, hour__lt=hi, code="")
+    return {instant(hour): at for hour, at in rows.values_list("hour", "at")}
 
 
 def _closed(window: Span) -> list[Span]:

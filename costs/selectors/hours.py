@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -19,9 +19,10 @@ SUMMED: Final = (
     "committed", "held", "own", "borrowed", "lent", "overdraft", "excess", "reserved", "admitted",
     "draining", "running", "terminating", "unmanaged", "held_least", "held_most",
 )  # fmt: skip
+USED: Final = ("used", "seen", "expected", "fallback")
 _COUNTED: Final = (*SUMMED, "coverage", "pods")
 COLUMNS: Final = (
-    "hour", "of", "flavor", "resource", "quality", "used", "seen", "expected", *_COUNTED,
+    "hour", "of", "flavor", "resource", "quality", *USED, *_COUNTED,
 )  # fmt: skip
 #: In the order of a fact.
 _OF_POOLS: Final = ("ready", "cordoned", "down", "nominal", "borrowed", "overdraft")
@@ -48,16 +49,21 @@ def fact(row: dict[str, Any]) -> Fact:
         tenant=row["of"] or NOBODY,
         pool=Pool(row["flavor"], row["resource"]),
         quality=Quality(row["quality"]),
-        use=Use(row["used"], row["seen"], row["expected"]) if known else None,
+        use=Use(*(row[name] or 0 for name in USED)) if known else None,
         **{name: row[name] for name in _COUNTED},
     )
 
 
 def pools(rows: QuerySet[PoolHour]) -> Iterator[PoolFact]:
     """Yield stored hours of pools as facts; one query."""
-    found = rows.order_by("hour").values_list("hour", "flavor", "resource", *_OF_POOLS)
-    for hour, flavor, resource, *numbers in found.iterator(chunk_size=_CHUNK):
-        yield PoolFact(instant(hour), Pool(flavor, resource), *numbers)
+    columns = ("hour", "flavor", "resource", "used", "seen", "expected", "unattributed", *_OF_POOLS)
+    found = rows.order_by("hour").values_list(*columns)
+    for hour, flavor, resource, used, *rest in found.iterator(chunk_size=_CHUNK):
+        seen, expected, unattributed, *numbers = rest
+        use = None if used is None else Use(used, seen or 0, expected or 0)
+        pool = Pool(flavor, resource)
+        plain = PoolFact(instant(hour), pool, *numbers)
+        yield replace(plain, use=use, unattributed=unattributed)
 
 
 def counted(cluster_id: int, span: Span) -> set[int]:

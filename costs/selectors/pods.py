@@ -20,7 +20,7 @@ from queues.models import Interval, Lifetime, PodInterval, PodRun
 
 _CHUNK: Final = 5000
 _POD: Final = (
-    "namespace", "workload", "node", "resource", "amount", "kind", "starts", "ends",
+    "namespace", "workload", "node", "resource", "amount", "kind", "name", "starts", "ends",
 )  # fmt: skip
 _ASKED: Final = str(PodRun.Kind.TERMINATING)
 _HOLD: Final = (
@@ -47,11 +47,11 @@ def seen(cluster_id: int, span: Span) -> Iterator[Seen]:
     lasting = PodRun.objects.filter(cluster=cluster_id, starts__lt=hi).annotate(ends=Value(hi))
     both = over.values_list(*_POD).union(lasting.values_list(*_POD), all=True)
     for row in both.iterator(chunk_size=_CHUNK):
-        space, workload, node, resource, amount, kind, starts, ends = row
+        space, workload, node, resource, amount, kind, name, starts, ends = row
         time = Span(instant(starts), min(instant(ends), span.ends))
         # Not cut to the span: what a pod was asked for before it decides whose it is.
         if time.cut(span):
-            yield Seen(space, workload, node, resource, amount, time, kind == _ASKED)
+            yield Seen(space, workload, node, resource, amount, time, kind == _ASKED, name)
 
 
 def quotas(

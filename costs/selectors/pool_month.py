@@ -132,12 +132,13 @@ def _tenants(rows: QuerySet[TenantHour]) -> tuple[list[TenantRow], Use | None]:
     summed = of.annotate(
         *(Sum(name) for name in _OF_TENANTS),
         Count("used"), Sum("used"), Sum("seen"), expected_=Sum(Coalesce("expected", _at_work())),
+        fallback_=Sum("fallback"),
     )  # fmt: skip
     found: list[TenantRow] = []
     uses: list[Use] = []
     for slug, name, *numbers in summed:
-        *sums, measured, used, seen, expected = (int(each or 0) for each in numbers)
-        uses.append(Use(used, seen, expected))
+        *sums, measured, used, seen, expected, fallback = (int(each or 0) for each in numbers)
+        uses.append(Use(used, seen, expected, fallback))
         found.append(
             TenantRow(
                 slug or NOBODY, name or slug or "", _sums(sums, uses[-1] if measured else None)

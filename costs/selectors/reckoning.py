@@ -27,6 +27,7 @@ from costs.money import grains
 from costs.passing import PoolBill, Tally, charged, divide, purchase_of
 from costs.policy import Bucket, Policy
 from costs.rates import Basis, NotKnown, PriceBook, PriceKey, Unpriced, quantity
+from costs.selectors import control
 from costs.selectors.bill_hours import Billed, billed
 from costs.selectors.period_hours import PoolHourFacts, expected, read, span_of
 from costs.selectors.prices import price_book, switches
@@ -150,7 +151,7 @@ def reckon(period: Period, using: Given) -> Outcome:
     _beyond_pools(outcome.tally, asked, known.at(span.ends - 1), lost)
     outcome.listed = listing.sum
     outcome.findings = [
-        *compared.findings(expected(span)), *asked.findings,
+        *compared.findings(expected(span)), *control.gaps(span, using.tolerances), *asked.findings,
         *listing.findings(using.tolerances), *_about_bill(using, asked, outcome.tally, lawless),
     ]  # fmt: skip
     outcome.missing = sum(

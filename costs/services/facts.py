@@ -63,14 +63,17 @@ def _tenant(run: Run, fact: Fact, tenants: dict[str, int]) -> TenantHour:
         tenant_id=tenants[fact.tenant] if fact.tenant else None,
         flavor=fact.pool.flavor, resource=fact.pool.resource, quality=fact.quality.value,
         used=use.used if use else None, seen=use.seen if use else None,
-        expected=use.expected if use else None,
+        expected=use.expected if use else None, fallback=use.fallback if use else None,
         **{name: getattr(fact, name) for name in _COUNTED},
     )  # fmt: skip
 
 
 def _pool(run: Run, fact: PoolFact) -> PoolHour:
+    use = fact.use
     return PoolHour(
         cluster_id=run.cluster_id, hour=moment(fact.hour), run=run, flavor=fact.pool.flavor,
         resource=fact.pool.resource, ready=fact.ready, cordoned=fact.cordoned, down=fact.down,
         nominal=fact.nominal, borrowed=fact.borrowed, overdraft=fact.overdraft,
+        used=use.used if use else None, seen=use.seen if use else None,
+        expected=use.expected if use else None, unattributed=fact.unattributed,
     )  # fmt: skip

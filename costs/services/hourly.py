@@ -20,7 +20,8 @@ from costs.checks import broken
 from costs.facts import Records
 from costs.ledger import ledger
 from costs.models import Period, Run
-from costs.selectors import due, holdings, listening, pods, standing
+from costs.selectors import due, holdings, listening, pods, standing, uses
+from costs.services import control
 from costs.services.facts import store
 from costs.times import HOUR, Span, hour_of, instant, moment
 from portal.web.errors import Refused, Stale
@@ -77,23 +78,35 @@ def count(*, cluster: Cluster, span: Span, now: datetime | None = None) -> Run:
     with transaction.atomic():
         at = _lock(cluster)
         _refuse_closed(span)
-        found = list(ledger(records(cluster.pk, span, at), span))
+        known = records(cluster.pk, span, at)
+        found = list(ledger(known, span))
         if wrong := [each for hour in found for each in broken(hour)]:
             raise DoesNotAddUp("; ".join(wrong[:5]))
+        control.note(cluster=cluster, span=span, holds=known.holds)
         return store(cluster=cluster, span=span, found=found, at=at)
 
 
 def records(cluster_id: int, span: Span, now: datetime) -> Records:
-    """Return all that is on record of a span, in twelve queries for any number of rows."""
+    """Return all that is on record of a span, in thirteen queries for any number of rows.
+
+    Where the use was asked of the metrics, one more.
+    """
     quotas, nodes = standing.quotas(cluster_id, span), standing.nodes(cluster_id, span)
     owners, blind = holdings.owners(cluster_id, span), listening.blind(cluster_id, span, now)
+    had = pods.pods(cluster_id, span, owners, nodes)
+    metrics = uses.measured(cluster_id, span, uses.Known(nodes, owners.namespaces, had))
+    if metrics.unplaced:
+        lost = sorted({each.node for each in metrics.unplaced})
+        log.warning("use_without_a_pool", cluster_id=cluster_id, nodes=lost[:20])
     return Records(
         holds=list(holdings.holds(cluster_id, span)),
         grants=quotas.grants,
         cohorts=quotas.cohorts,
         owners=owners.queues,
         nodes=nodes,
-        pods=pods.pods(cluster_id, span, owners, nodes),
+        pods=had,
+        uses=metrics.uses,
+        devices=metrics.devices,
         gaps=blind.all,
         pod_gaps=blind.pods,
     )

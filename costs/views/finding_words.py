@@ -212,8 +212,19 @@ def _currency(row: Discrepancy, facts: Facts) -> str:
     }
 
 
+def _gauge(row: Discrepancy, facts: Facts) -> str:
+    said = _(
+        "Kueue says %(theirs)s hours of %(flavor)s for the queue %(queue)s, our records %(ours)s."
+    )
+    return said % {
+        "theirs": _hours(row.whole), "ours": _hours(row.whole + row.difference),
+        "flavor": facts.get("flavor", ""), "queue": facts.get("queue", ""),
+    }  # fmt: skip
+
+
 SENTENCES: Final[Mapping[Code, Callable[[Discrepancy, Facts], str]]] = {
     Code.HARVEST_GAP: _gap,
+    Code.INTERVAL_GAP: _gauge,
     Code.UNATTRIBUTED: _unattributed,
     Code.UNPRICED: _unpriced,
     Code.RATE_DRIFT: _drift,

@@ -14,6 +14,8 @@ from costs.used import GOOD_FROM, Use
 from portal.web.wording import DASH, MINUS
 
 DECIMALS = 1
+#: Stands after used time that rests on a metric which says that a GPU was busy, not how busy.
+FALLBACK = "*"
 
 
 def hours(seconds: Fraction | int) -> Decimal:
@@ -63,16 +65,21 @@ def seen_text(use: Use | None) -> str:
 def use_text(use: Use | None) -> tuple[str, str]:
     """Return used time, and beside it how much of the running time was looked at.
 
-    Below the coverage that allows a number there is none.
+    Below the coverage that allows a number there is none. One that rests on a worse metric has
+    a mark.
     """
     if use is None or use.coverage is None:
         return DASH, _("not measured")
     seen = percent_text(use.coverage)
     if not use.known:
         return DASH, _("only %(part)s seen, too little for a number") % {"part": seen}
-    if use.coverage < GOOD_FROM:
-        return hours_text(use.least), _("at least; %(part)s seen") % {"part": seen}
-    return hours_text(use.least), _("%(part)s seen") % {"part": seen}
+    said = _("at least; %(part)s seen") if use.coverage < GOOD_FROM else _("%(part)s seen")
+    note, text = said % {"part": seen}, hours_text(use.least)
+    if not use.fallback:
+        return text, note
+    part = percent_text(Fraction(use.fallback, use.seen))
+    worse = _("%(seen)s, %(part)s of it by utilisation alone") % {"seen": note, "part": part}
+    return f"{text}{FALLBACK}", worse
 
 
 def unit(resource: str) -> str:

@@ -70,6 +70,8 @@ CELERY_TASK_ROUTES = {
     "costs.tasks.count_all": {"queue": "read"},
     "costs.tasks.reconcile": {"queue": "read"},
     "costs.tasks.reconcile_all": {"queue": "read"},
+    "costs.tasks.harvest": {"queue": "read"},
+    "costs.tasks.harvest_all": {"queue": "read"},
 }
 
 # Names of tasks and how often, in seconds. Tasks claim what is due in the database, so a tick
@@ -96,6 +98,12 @@ BEAT_SCHEDULE: dict[str, dict[str, object]] = {
     "reconcile the months that are over": {
         "task": "costs.tasks.reconcile_all",
         "schedule": 600.0,
+        "options": {"queue": "read", "expires": 60},
+    },
+    # An hour can be asked three minutes after its end, so that it is known when it is counted.
+    "ask what the hours that are over used": {
+        "task": "costs.tasks.harvest_all",
+        "schedule": 120.0,
         "options": {"queue": "read", "expires": 60},
     },
 }

@@ -206,7 +206,7 @@ def test_it_takes_the_same_queries_for_any_number_of_rows(lab, all_counted,
                                                           django_assert_num_queries):  # fmt: skip
     for n in range(20):
         interval(lab, after(30 + n), after(31 + n), noted_at=after(260))
-    with django_assert_num_queries(11):
+    with django_assert_num_queries(12):
         assert hours_due(lab, after(300)) == [[0, 1, 2, 3]]
 
 

@@ -166,7 +166,7 @@ def test_any_number_of_pods_takes_the_same_queries(lab, watched, django_assert_n
     for number in (1, 40):
         items = [watched.pod(f"q{number}-{n}", 1, after(50), of=f"w{n}") for n in range(number)]
         watched.tell(after(186), "Pod", *items, change="ADDED")
-        with django_assert_num_queries(12):
+        with django_assert_num_queries(13):
             assert len(hourly.records(lab.cluster.pk, FIRST, watched.now).pods) >= number
 
 
