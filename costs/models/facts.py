@@ -50,8 +50,9 @@ class TenantSums(models.Model):
     and what ran then is not known.
     """
 
-    cluster = models.ForeignKey(Cluster, models.PROTECT, related_name="+")
-    tenant = models.ForeignKey(Tenant, models.PROTECT, related_name="+", null=True)
+    # Tables with many rows: what is read by is an index of its own, with the time in it.
+    cluster = models.ForeignKey(Cluster, models.PROTECT, related_name="+", db_index=False)
+    tenant = models.ForeignKey(Tenant, models.PROTECT, related_name="+", null=True, db_index=False)
     flavor = models.CharField(_("flavor"), max_length=253)
     resource = models.CharField(_("resource"), max_length=317)
     committed = models.BigIntegerField(_("committed"))
@@ -122,6 +123,7 @@ class TenantHour(TenantSums):
                 condition=Q(hour__minute=0, hour__second=0), name="tenant_hour_is_an_hour"
             ),
         ]  # fmt: skip
+        indexes = [models.Index("tenant", "hour", name="tenant_hour_of_tenant")]
 
     def __str__(self) -> str:
         return f"{self.tenant_id} {self.flavor} {self.hour:%F %R}"

@@ -1,6 +1,7 @@
 """Days and months of UTC: the sums of the hours in them, for pages that show more than a week.
 
-They follow from the hours and are made anew with them, in the same transaction. A day may be cut
+They follow from the hours and are made anew with them, in the same transaction. Hours that nobody
+watched are counted and not added up, as on pages: what they say is a guess. A day may be cut
 by the end of a month of another zone, so these rows are never what a closed month rests on.
 """
 
@@ -16,10 +17,17 @@ from costs.models.facts import PoolSums, TenantSums
 
 
 class _TenantRollup(TenantSums):
-    """``hours`` were counted, of which ``coverage`` seconds were observed; the worst quality."""
+    """Sums of ``hours``, of which ``coverage`` seconds were observed; the worst quality of them.
+
+    ``estimated`` and ``partial`` of them are known less well. ``unwatched`` are hours that nobody
+    watched: they are in no sum, and without any other hour the sums of 0 say nothing.
+    """
 
     starts = models.DateField(_("starts"))
     hours = models.PositiveIntegerField(_("hours"))
+    estimated = models.PositiveIntegerField(_("estimated"), default=0)
+    partial = models.PositiveIntegerField(_("partly observed"), default=0)
+    unwatched = models.PositiveIntegerField(_("missing"), default=0)
     coverage = models.PositiveIntegerField(_("coverage"))
 
     class Meta:
@@ -33,6 +41,7 @@ class _TenantRollup(TenantSums):
                 condition=Q(quality__in=values(Quality)), name="%(class)s_quality"
             ),
         ]  # fmt: skip
+        indexes = [models.Index("tenant", "starts", name="%(class)s_of_tenant")]
 
     def __str__(self) -> str:
         return f"{self.tenant_id} {self.flavor} {self.starts}"
@@ -55,10 +64,11 @@ class TenantMonth(_TenantRollup):
 
 
 class _PoolRollup(PoolSums):
-    """``hours`` were counted."""
+    """Sums of ``hours``; ``unwatched`` are those that nobody watched, which are in no sum."""
 
     starts = models.DateField(_("starts"))
     hours = models.PositiveIntegerField(_("hours"))
+    unwatched = models.PositiveIntegerField(_("missing"), default=0)
 
     class Meta:
         abstract = True

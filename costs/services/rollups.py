@@ -11,12 +11,13 @@ from django.db.models import (
     Count,
     IntegerField,
     Max,
+    Q,
     QuerySet,
     Sum,
     Value,
     When,
 )
-from django.db.models.functions import Cast, TruncDate, TruncMonth
+from django.db.models.functions import Cast, Coalesce, TruncDate, TruncMonth
 
 from costs.facts import Quality
 from costs.models import PoolDay, PoolHour, PoolMonth, TenantDay, TenantHour, TenantMonth
@@ -45,8 +46,24 @@ def roll(*, cluster: Cluster, span: Span) -> None:
 def _days(of: Any, into: Any, cluster: Cluster, first: date, last: date) -> None:
     lo, hi = _midnight(first), _midnight(last + timedelta(days=1))
     hours = of.objects.filter(cluster=cluster, hour__gte=lo, hour__lt=hi)
+    if of is TenantHour:
+        blind = Q(quality=Quality.MISSING)
+    else:
+        blind = Q(hour__in=_unwatched(cluster, lo, hi))
+    counts = {"hours": Count("pk", filter=~blind), "unwatched": Count("pk", filter=blind)}
+    if of is TenantHour:
+        for quality in (Quality.ESTIMATED, Quality.PARTIAL):
+            counts[quality.value] = Count("pk", filter=Q(quality=quality))
     found = hours.annotate(part=TruncDate("hour", tzinfo=UTC))
-    _replace(into, cluster, (first, last), found, Count("pk"))
+    _replace(into, cluster, (first, last), found, counts, ~blind)
+
+
+def _unwatched(cluster: Cluster, lo: datetime, hi: datetime) -> list[datetime]:
+    """Return the hours that nobody watched; all facts of such an hour say so."""
+    blind = TenantHour.objects.filter(
+        cluster=cluster, hour__gte=lo, hour__lt=hi, quality=Quality.MISSING
+    )
+    return list(blind.values_list("hour", flat=True).distinct())
 
 
 def _months(of: Any, into: Any, cluster: Cluster, first: date, last: date) -> None:
@@ -54,38 +71,52 @@ def _months(of: Any, into: Any, cluster: Cluster, first: date, last: date) -> No
     following = (last + timedelta(days=31)).replace(day=1)
     days = of.objects.filter(cluster=cluster, starts__gte=first, starts__lt=following)
     found = days.annotate(part=TruncMonth("starts"))
-    _replace(into, cluster, (first, last), found, Sum("hours"))
+    names = ("hours", "unwatched", *(("estimated", "partial") if of is TenantDay else ()))
+    counts = {name: Cast(Sum(name), IntegerField()) for name in names}
+    _replace(into, cluster, (first, last), found, counts, Q(hours__gt=0))
 
 
 def _replace(
-    into: Any, cluster: Cluster, span: tuple[date, date], parts: QuerySet[Any], hours: Any
+    into: Any,
+    cluster: Cluster,
+    span: tuple[date, date],
+    parts: QuerySet[Any],
+    counts: dict[str, Any],
+    watched: Q,
 ) -> None:
-    """Put the sums of rows in place of what stood there, by ``part`` and whom they are of."""
+    """Put the sums of rows in place of what stood there, by ``part`` and whom they are of.
+
+    Only what was ``watched`` is added up.
+    """
     tenants = issubclass(into, TenantSums)
     key = _TENANT if tenants else _POOL
-    names = _sums(TenantSums if tenants else PoolSums)
-    columns: dict[str, Any] = {f"sum_{name}": _sum(name) for name in names}
-    columns["sum_hours"] = Cast(hours, IntegerField())
+    columns = {f"sum_{name}": found for name, found in counts.items()}
+    for each in _summed(TenantSums if tenants else PoolSums):
+        columns[f"sum_{each.name}"] = _sum(each.name, watched, unknown=each.null)
     if tenants:
-        columns |= {"sum_coverage": _sum("coverage"), "worst": _worst()}
+        columns |= {"sum_coverage": _sum("coverage", watched, unknown=False)}
+        columns |= {"worst": _worst(watched)}
     rows = parts.values("part", *key).annotate(**columns).order_by("part", *key)
     into.objects.filter(cluster=cluster, starts__range=span).delete()
     into.objects.bulk_create((_row(into, cluster, row) for row in rows), batch_size=_BATCH)
 
 
-def _sums(of: type[TenantSums | PoolSums]) -> list[str]:
-    """Return the names of what is added up: every quantity of the row."""
-    return [each.name for each in of._meta.local_fields if type(each) is BigIntegerField]
+def _summed(of: type[TenantSums | PoolSums]) -> list[Any]:
+    """Return the columns that are added up: every quantity of the row."""
+    return [each for each in of._meta.local_fields if type(each) is BigIntegerField]
 
 
-def _sum(name: str) -> Cast:
+def _sum(name: str, watched: Q, *, unknown: bool) -> Any:
     # PostgreSQL adds bigints up as numeric. What is not known of any part stays unknown.
-    return Cast(Sum(name), BigIntegerField())
+    found = Cast(Sum(name, filter=watched), BigIntegerField())
+    return found if unknown else Coalesce(found, Value(0), output_field=BigIntegerField())
 
 
-def _worst() -> Max:
+def _worst(watched: Q) -> Any:
+    """Return the place of the worst quality, or of *missing* where nothing was watched."""
     whens = (When(quality=each, then=Value(n)) for n, each in enumerate(_WORST_LAST))
-    return Max(Case(*whens, output_field=IntegerField()))
+    worst = Max(Case(*whens, output_field=IntegerField()), filter=watched)
+    return Coalesce(worst, Value(_WORST_LAST.index(Quality.MISSING.value)))
 
 
 def _row(into: Any, cluster: Cluster, row: dict[str, Any]) -> Any:

@@ -1,9 +1,12 @@
 """Days and months are their hours to the second, whichever hours are counted again."""
 
 from collections import defaultdict
+from dataclasses import replace
 from datetime import UTC, date, datetime
+from importlib import import_module
 
 import pytest
+from django.db import connection
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -11,7 +14,7 @@ from costs.facts import Fact, HourFacts, Pool, PoolFact, Quality
 from costs.models import PoolDay, PoolHour, PoolMonth, TenantDay, TenantHour, TenantMonth
 from costs.models.facts import PoolSums, TenantSums
 from costs.services.facts import store
-from costs.services.rollups import _sums
+from costs.services.rollups import _summed
 from costs.times import HOUR, Span, instant
 from costs.used import Use
 
@@ -20,6 +23,8 @@ pytestmark = pytest.mark.django_db
 BEGIN = instant(datetime(2026, 10, 31, 21, tzinfo=UTC))
 POOLS = (Pool("a100", "nvidia.com/gpu"), Pool("h100", "nvidia.com/gpu"))
 QUALITIES = [each.value for each in Quality]
+COUNTS = ("hours", "unwatched", "estimated", "partial", "coverage")
+POOL_COUNTS = ("hours", "unwatched")
 
 
 @st.composite
@@ -27,15 +32,17 @@ def facts(draw, hour):
     """Facts of some tenants and pools of one hour, with numbers as large as months of a region."""
     lines = draw(st.sets(st.tuples(st.sampled_from(["", "cv", "nlp"]), st.sampled_from(POOLS))))
     number = st.integers(0, 10**13)
+    # Nobody watched all of an hour, or somebody did; that is the same for all its facts.
+    known = [Quality.MISSING] if draw(st.booleans()) else [*Quality][:-1]
     return HourFacts(
         hour,
-        tuple(draw(fact(hour, tenant, pool, number)) for tenant, pool in sorted(lines)),
+        tuple(draw(fact(hour, tenant, pool, number, known)) for tenant, pool in sorted(lines)),
         tuple(draw(pool_fact(hour, pool, number)) for pool in sorted({pool for _, pool in lines})),
     )
 
 
 @st.composite
-def fact(draw, hour, tenant, pool, number):
+def fact(draw, hour, tenant, pool, number, known):
     own, borrowed, reserved = draw(number), draw(number), draw(st.integers(0, 1000))
     reserved = min(reserved, own)
     names = ("committed", "lent", "overdraft", "excess", "running", "terminating", "unmanaged")
@@ -43,7 +50,8 @@ def fact(draw, hour, tenant, pool, number):
         hour=hour, tenant=tenant, pool=pool, held=own + borrowed, own=own, borrowed=borrowed,
         reserved=reserved, admitted=own + borrowed - reserved, draining=0,
         held_least=max(0, own - 5), held_most=own + borrowed + 7,
-        coverage=draw(st.integers(0, HOUR)), pods=draw(st.integers(0, HOUR)), quality=draw(st.sampled_from(list(Quality))),
+        coverage=draw(st.integers(0, HOUR)), pods=draw(st.integers(0, HOUR)),
+        quality=draw(st.sampled_from(known)),
         use=draw(st.none() | st.builds(Use, *[st.integers(0, 10**9)] * 3)),
         **{name: draw(number) for name in names},
     )  # fmt: skip
@@ -61,30 +69,41 @@ def hours(first, count):
 
 
 def added(into, of, part):
-    """What the rollup must say: the hours of each part added up one by one."""
+    """What the rollup must say: the watched hours of each part added up one by one."""
     tenants = issubclass(into, TenantSums)
-    names = _sums(TenantSums if tenants else PoolSums)
-    found = defaultdict(lambda: dict.fromkeys(names) | {"hours": 0, "coverage": 0, "quality": ""})
+    fields = _summed(TenantSums if tenants else PoolSums)
+    blank = {each.name: None if each.null else 0 for each in fields}
+    more = dict.fromkeys(COUNTS if tenants else POOL_COUNTS, 0)
+    more |= {"quality": "missing"} if tenants else {}
+    blind = set(TenantHour.objects.filter(quality="missing").values_list("hour", flat=True))
+    found = defaultdict(lambda: blank | more)
     for row in of.objects.all():
         sums = found[part(row.hour), getattr(row, "tenant_id", None), row.flavor]
-        sums["hours"] += 1
-        for name in names:
-            value = getattr(row, name)
-            sums[name] = sums[name] if value is None else (sums[name] or 0) + value
+        if row.hour in blind:
+            sums["unwatched"] += 1
+            continue
+        for each in fields:
+            value = getattr(row, each.name)
+            sums[each.name] = (
+                (sums[each.name] or 0) + value if value is not None else sums[each.name]
+            )
         if tenants:
+            known = [] if sums["hours"] == 0 else [sums["quality"]]
+            sums["quality"] = max(*known, row.quality, "observed", key=QUALITIES.index)
             sums["coverage"] += row.coverage
-            sums["quality"] = max(sums["quality"] or "observed", row.quality, key=QUALITIES.index)
+            sums["estimated"] += row.quality == "estimated"
+            sums["partial"] += row.quality == "partial"
+        sums["hours"] += 1
     return dict(found)
 
 
 def stored(into):
     tenants = issubclass(into, TenantSums)
-    names = [*_sums(TenantSums if tenants else PoolSums), "hours"]
-    names += ["coverage", "quality"] if tenants else []
-    blank = {} if tenants else {"coverage": 0, "quality": ""}
+    names = [each.name for each in _summed(TenantSums if tenants else PoolSums)]
+    names += [*COUNTS, "quality"] if tenants else POOL_COUNTS
     return {
         (row.starts, getattr(row, "tenant_id", None), row.flavor):
-            {name: getattr(row, name) for name in names} | blank
+            {name: getattr(row, name) for name in names}
         for row in into.objects.all()
     }  # fmt: skip
 
@@ -160,3 +179,19 @@ def test_a_day_is_gone_with_its_hours_when_storing_fails(lab):
     with pytest.raises(Exception, match="tenant_hour_once"):
         store(cluster=lab.cluster, span=Span(BEGIN, BEGIN + 2 * HOUR), found=broken)
     assert (TenantHour.objects.count(), TenantDay.objects.get().hours) == (1, 1)
+
+
+@pytest.mark.owner
+def test_an_update_makes_the_rows_that_a_count_makes(lab):
+    """Days and months of older versions are made anew by a migration, in its own words."""
+    migration = import_module("costs.migrations.0010_roll_watched_hours")
+    blind = replace(some(3).facts[0], quality=Quality.MISSING, coverage=0)
+    found = [*map(some, range(3)), HourFacts(BEGIN + 3 * HOUR, (blind,), some(3).pools), some(4)]
+    store(cluster=lab.cluster, span=Span(BEGIN, BEGIN + 5 * HOUR), found=found)
+    before = [stored(into) for into in (TenantDay, TenantMonth, PoolDay, PoolMonth)]
+    TenantDay.objects.update(held=0)
+    with connection.cursor() as cursor:
+        cursor.execute(migration.SQL)
+
+    assert [stored(into) for into in (TenantDay, TenantMonth, PoolDay, PoolMonth)] == before
+    assert PoolMonth.objects.get(starts=date(2026, 11, 1)).unwatched == 1
