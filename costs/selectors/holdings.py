@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
+from django.db.backends.postgresql.psycopg_any import DateTimeTZRange as Range
 from django.db.models import Q, Subquery, Value
 from django.db.models.functions import Coalesce
 
@@ -19,9 +20,9 @@ from costs.steps import Dated
 from costs.times import Span, instant, moment
 from kube.lifecycle_facts import is_device
 from queues.models import Interval, Lifetime
+from queues.models.intervals import HOLDING, REACH
 from tenants.models import Revision
 
-HOLDING: Final = tuple(each.value for each in Phase)
 _CHUNK: Final = 5000
 _COLUMNS: Final = (
     "queue", "phase", "held", "starts", "starts_earliest", "starts_latest", "ends",
@@ -37,9 +38,9 @@ def holds(cluster_id: int, span: Span) -> Iterator[Hold]:
     """
     lo, hi = moment(span.starts), moment(span.ends)
     # An interval that can have reached into the span, whatever its best guess is.
-    reaches = Q(ends__gt=lo) | Q(ends_latest__gt=lo)
+    reaching = Interval.objects.alias(reach=REACH).filter(reach__overlap=Range(lo, hi))
+    over = reaching.filter(cluster=cluster_id, phase__in=HOLDING)
     begins = Q(starts__lt=hi) | Q(starts_earliest__lt=hi)
-    over = Interval.objects.filter(reaches, begins, cluster=cluster_id, phase__in=HOLDING)
     lasting = Lifetime.objects.filter(begins, cluster=cluster_id, phase__in=HOLDING).annotate(
         ends=Value(hi), ends_earliest=Value(hi), ends_latest=Value(hi)
     )

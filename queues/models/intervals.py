@@ -10,11 +10,14 @@ a quality below exact, and the earliest and the latest time at which it can have
 
 from __future__ import annotations
 
+from typing import Final
+
 from django.contrib.postgres.constraints import ExclusionConstraint
-from django.contrib.postgres.fields import RangeOperators
+from django.contrib.postgres.fields import DateTimeRangeField, RangeOperators
+from django.contrib.postgres.indexes import GistIndex
 from django.db import models
 from django.db.models import F, Func, Q, Value
-from django.db.models.functions import Now
+from django.db.models.functions import Greatest, Least, Now
 from django.utils.translation import gettext_lazy as _
 
 from tenants.models import Cluster
@@ -104,6 +107,17 @@ class Lifetime(models.Model):
         return f"{self.namespace}/{self.name}"
 
 
+#: The phases in which a Workload has quota.
+HOLDING: Final = ("reserved", "admitted", "draining")
+#: The longest time that an interval can have been.
+REACH: Final = Func(
+    Least("starts", "starts_earliest"),
+    Greatest("ends", "ends_latest"),
+    function="tstzrange",
+    output_field=DateTimeRangeField(),
+)
+
+
 class Interval(models.Model):
     """A phase that is over. Rows are only added."""
 
@@ -155,6 +169,8 @@ class Interval(models.Model):
             models.Index("lifetime", "starts", name="interval_of_lifetime"),
             models.Index("cluster", "ends", name="interval_by_end"),
             models.Index("cluster", "noted_at", name="interval_by_note"),
+            # What held devices in some hours: neither of its ends alone would find that.
+            GistIndex(REACH, condition=Q(phase__in=HOLDING), name="interval_by_time"),
         ]
 
     def __str__(self) -> str:
