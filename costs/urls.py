@@ -1,6 +1,6 @@
 """Addresses of what GPU time costs."""
 
-from django.urls import path
+from django.urls import include, path
 
 from costs.views import (
     board,
@@ -51,4 +51,5 @@ urlpatterns = [
     path("clusters/<slug:slug>/metrics/", metrics.source, name="cluster-metrics"),
     path("clusters/<slug:slug>/metrics/test/", metrics.test, name="cluster-metrics-test"),
     path("clusters/<slug:slug>/metrics/remove/", metrics.remove, name="cluster-metrics-remove"),
+    path("api/v1/", include("costs.api.addresses")),
 ]

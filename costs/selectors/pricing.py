@@ -18,11 +18,13 @@ from django.db.models import Q
 from costs.facts import Fact
 from costs.models import Period, PolicyVersion, PriceVersion
 from costs.models.prices import Purpose, VersionState
+from costs.money import from_minor, minor
 from costs.passing import charged, purchase_of
 from costs.policy import Policy
 from costs.rates import Basis, NotKnown, PriceBook, PriceKey, Purchase, Unpriced, quantity
 from costs.selectors.months import Month
 from costs.selectors.prices import price_book, switches
+from costs.statements import lines as settled
 from costs.steps import Dated
 from costs.times import instant, moment
 
@@ -35,10 +37,11 @@ BASES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Book:
-    """A price book as it is used in a month, with its policies by date."""
+    """A price book as it is used in a month, with its policies by date; ``kind`` is its purpose's key."""
 
     name: str
     purpose: str
+    kind: str
     version: int
     prices: PriceBook
     policies: Dated[Policy]
@@ -80,6 +83,15 @@ class Priced:
     without_policy: int
     due: Fraction | None
 
+    def settled(self) -> dict[Basis, Decimal]:
+        """Return what is charged in minor units whose sum is the rounded sum; nothing without one."""
+        if self.due is None:
+            return {}
+        currency = self.book.prices.currency
+        exact = {str(line.basis): line.charged for line in self.lines if line.charged is not None}
+        whole = settled(exact, minor(self.due, currency), currency)
+        return {Basis(key): from_minor(count, currency) for key, count in whole.items()}
+
     @property
     def has_prices(self) -> bool:
         """Return whether anything of the pool has a price."""
@@ -107,6 +119,7 @@ def books(month: Month, *, internal: bool) -> list[Book]:
         Book(
             name=each.book.name,
             purpose=each.book.get_purpose_display(),
+            kind=each.book.purpose,
             version=each.number,
             prices=price_book(each),
             policies=policies.get(each.book_id, Dated([])),

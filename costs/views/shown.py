@@ -12,13 +12,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from costs.facts import Quality
-from costs.money import from_minor, minor
 from costs.policy import Base
 from costs.rates import Basis
 from costs.selectors.hours import Sums
 from costs.selectors.months import Day
 from costs.selectors.pricing import Line, Priced
-from costs.statements import lines as settled
 from costs.times import moment
 from costs.views.words import hours_text, money_text, rate_text, seen_text, use_text
 from portal.web.wording import DASH
@@ -145,7 +143,7 @@ def _hours(day: Day) -> str:
 def amounts(found: Priced) -> Shown:
     """Return what hours cost by a book; charged amounts are rounded so that they add up."""
     currency = found.book.prices.currency
-    rounded = _settled(found, currency)
+    rounded = found.settled()
     return Shown(
         name=found.book.name,
         purpose=found.book.purpose,
@@ -155,15 +153,6 @@ def amounts(found: Priced) -> Shown:
         due="" if found.due is None else money_text(found.due, currency),
         why_not="" if found.due is not None else _why_not(found),
     )
-
-
-def _settled(found: Priced, currency: str) -> dict[Basis, Decimal]:
-    """Round charged amounts to minor units whose sum is the rounded sum."""
-    if found.due is None:
-        return {}
-    exact = {str(line.basis): line.charged for line in found.lines if line.charged is not None}
-    whole = settled(exact, minor(found.due, currency), currency)
-    return {Basis(key): from_minor(count, currency) for key, count in whole.items()}
 
 
 def _row(line: Line, charged: Decimal | None, currency: str) -> Row:

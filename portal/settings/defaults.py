@@ -172,4 +172,8 @@ SPECTACULAR_SETTINGS = {
     "SCHEMA_PATH_PREFIX": r"/api/v1",
     "SERVE_AUTHENTICATION": [],
     "COMPONENT_SPLIT_REQUEST": False,
+    "ENUM_NAME_OVERRIDES": {
+        "PeriodStateEnum": "costs.models.Period.State",
+        "BillStateEnum": "costs.models.BillFile.State",
+    },
 }

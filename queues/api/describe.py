@@ -33,6 +33,7 @@ class Problem(Serializer):
 ERRORS = {
     400: "A parameter cannot be read: GP-1420 for a cursor, GP-1421 for any other.",
     401: "Nobody is signed in.",
+    403: "It is there, but your roles do not allow this.",
     404: "There is no such thing, or it is not yours to see.",
 }
 UNCHANGED = OpenApiResponse(description="You have this answer already (If-None-Match).")
@@ -43,22 +44,35 @@ def listing(
     shape: type[Serializer],
     filters: type[django_filters.FilterSet] | None,
     orders: Mapping[str, tuple[str, ...]],
+    *,
+    guarded: bool = False,
 ) -> Callable[[V], V]:
-    """Describe a list with its filters, its orders and its pages."""
+    """Describe a list with its filters, its orders and its pages; ``guarded``: not for everybody."""
     parameters = [*(_filter(name, each) for name, each in _filters(filters)), *_paging(orders)]
-    return _described(f"list_{tag}", tag, shape, parameters, (400, 401))
+    return _described(f"list_{tag}", tag, shape, parameters, (400, 401, *_refused(guarded)))
 
 
-def one(name: str, tag: str, shape: type[Serializer]) -> Callable[[V], V]:
+def one(name: str, tag: str, shape: type[Serializer], *, guarded: bool = False) -> Callable[[V], V]:
     """Describe one thing; ``name`` is what a client made from the description calls it."""
-    return _described(name, tag, shape, [], (400, 401, 404))
+    return _described(name, tag, shape, [], (400, 401, *_refused(guarded), 404))
 
 
 def pages_of(
-    name: str, tag: str, shape: type[Serializer], orders: Mapping[str, tuple[str, ...]]
+    name: str,
+    tag: str,
+    shape: type[Serializer],
+    orders: Mapping[str, tuple[str, ...]],
+    filters: type[django_filters.FilterSet] | None = None,
+    *,
+    guarded: bool = False,
 ) -> Callable[[V], V]:
     """Describe a list that belongs to one thing."""
-    return _described(name, tag, shape, _paging(orders), (400, 401, 404))
+    parameters = [*(_filter(name, each) for name, each in _filters(filters)), *_paging(orders)]
+    return _described(name, tag, shape, parameters, (400, 401, *_refused(guarded), 404))
+
+
+def _refused(guarded: bool) -> tuple[int, ...]:
+    return (403,) if guarded else ()
 
 
 def _described(

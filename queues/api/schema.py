@@ -32,7 +32,9 @@ class SessionScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-
         return {"type": "apiKey", "in": "cookie", "name": "__Host-sessionid"}
 
 
-PLACES = ("jobs", "queues", "tenants", "requests", "clusters", "schema")
+PLACES = (
+    "jobs", "queues", "tenants", "requests", "clusters", "periods", "bills", "schema",
+)  # fmt: skip
 
 
 class Root(ReadView):

@@ -15,9 +15,20 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
-from costs.models import Discrepancy, Dispute, Period, PriceBook, Statement
+from costs.facts import Fact, HourFacts, Pool, PoolFact, Quality
+from costs.models import (
+    BillFile,
+    BillSource,
+    Discrepancy,
+    Dispute,
+    Period,
+    PriceBook,
+    Statement,
+)
 from costs.policy import Policy
 from costs.services import prices
+from costs.services.facts import store
+from costs.times import HOUR, Span, instant
 from queues.models import Apply, Plan, Workload
 from tenants import audit
 from tenants.models import Request
@@ -69,6 +80,8 @@ class World:
         self.add("a", self.people.nlp, self.people.alice, "A better model")
         self.add("b", self.people.cv, self.people.grace, f"For {MARK}")
         self.bill()
+        self.keys["month"] = f"{timezone.now():%Y-%m}"
+        self.keys["bill"] = self.count()
 
     def add(self, letter, tenant, author, words):
         cluster = self.people.cluster
@@ -128,6 +141,27 @@ class World:
             "period": period.pk, "book": book.pk, "version": version.pk, "policy": policy.pk,
             "finding": finding.pk,
         }  # fmt: skip
+
+    def count(self):
+        """An hour of this month in which both tenants held something, and a bill; return its hash."""
+        cluster, hour = (
+            self.people.cluster,
+            timezone.now().replace(minute=0, second=0, microsecond=0),
+        )
+        span = Span(instant(hour), instant(hour) + HOUR)
+        each = dict.fromkeys(("own", "borrowed", "lent", "overdraft", "excess", "reserved",
+                              "draining", "running", "terminating", "unmanaged"), 0)  # fmt: skip
+        pool = Pool("a100", "nvidia.com/gpu")
+        found = [
+            Fact(hour=span.starts, tenant=slug, pool=pool, quality=Quality.OBSERVED, use=None,
+                 **each | dict.fromkeys(("own", "held", "admitted", "held_least", "held_most"), 60),
+                 committed=3600, coverage=3600)
+            for slug in ("cv", "nlp")
+        ]  # fmt: skip
+        pools = (PoolFact(span.starts, pool, 28_800, 0, 0, 0, 0, 0),)
+        store(cluster=cluster, span=span, found=[HourFacts(span.starts, tuple(found), pools)])
+        source = BillSource.objects.create(name="aws", currency="USD")
+        return BillFile.objects.create(source=source, name="bill.csv", sha256="a" * 64).sha256
 
     def args(self, page, which):
         return [str(arg).format_map(self.keys) for arg in MATRIX[page].get(which, [])]

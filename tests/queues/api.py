@@ -94,3 +94,16 @@ def day_of_both(lab):
         state="planned", key="key-0123456789abcdef", problems=[{"field": "", "code": "GP-2205"}],
         edits=[{"edit": "set_quota", "queue": "nlp-train", "flavor": "a100", "nominal": 24}],
     )  # fmt: skip
+
+
+def hours_of_both(lab):
+    """Two hours of a day of both teams, and one that nobody watched."""
+    from costs.facts import Quality
+    from tests.costs import stored
+
+    for of, quality in ((8, Quality.OBSERVED), (9, Quality.OBSERVED), (10, Quality.MISSING)):
+        mine = stored.fact(
+            stored.at(2, of), "nlp", committed=16, own=12, borrowed=2, quality=quality
+        )
+        theirs = stored.fact(stored.at(2, of), "cv", committed=8, own=5, quality=quality)
+        stored.store(lab.cluster, mine, theirs)

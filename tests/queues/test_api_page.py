@@ -11,6 +11,14 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
+from costs.filters import (
+    BillQuery,
+    DiscrepancyQuery,
+    HourQuery,
+    PeriodQuery,
+    RollupQuery,
+    StatementQuery,
+)
 from queues.filters import JobQuery, QueueQuery, RequestFilter
 from tests.cast import PASSWORD
 from tests.queues import api, seen
@@ -31,6 +39,7 @@ def shell(committed_lab, live_server, tmp_path):
     if shutil.which("curl") is None:
         pytest.skip("no curl on the path")
     api.line_of_both(committed_lab)
+    api.hours_of_both(committed_lab)
     names = {"PORTAL": live_server.url, "WHO": "bob", "PASSWORD": PASSWORD}
 
     def run(block):
@@ -100,7 +109,8 @@ def test_every_address_filter_and_order_is_on_the_page():
     for path in api.description()["paths"]:
         plain = re.sub(r"\{(\w+)\}", lambda part: part[1].upper(), path.removeprefix(api.ROOT))
         assert plain in addresses
-    for filters in (JobQuery, QueueQuery, RequestFilter):
+    costs = (RollupQuery, HourQuery, StatementQuery, PeriodQuery, DiscrepancyQuery, BillQuery)
+    for filters in (JobQuery, QueueQuery, RequestFilter, *costs):
         assert {name for name in filters.base_filters if f"`{name}`" not in DOC} == set()
     for operation in api.description()["paths"].values():
         for each in operation["get"]["parameters"]:

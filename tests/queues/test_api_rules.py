@@ -160,8 +160,11 @@ def test_job_in_a_queue_of_others_gives_neither_its_name_nor_its_numbers(full, b
 def test_way_in_leads_to_every_list(bob):
     found = bob.get("/api/v1/").json()
 
-    assert set(found) == {"jobs", "queues", "tenants", "requests", "clusters", "schema"}
-    assert {bob.get(url).status_code for url in found.values()} == {200}
+    lists = {"jobs", "queues", "tenants", "requests", "clusters", "schema"}
+    assert set(found) == lists | {"periods", "bills"}
+    assert {bob.get(found[name]).status_code for name in lists} == {200}
+    # What a month is closed with is the platform's.
+    assert {bob.get(found[name]).status_code for name in ("periods", "bills")} == {403}
 
 
 def test_description_is_served(bob):
