@@ -11,7 +11,7 @@ RUN := $(VENV)/bin/python
 BUILD := GPUPORTAL_BUILD=1
 PACKAGES := portal tenants queues costs kube cluster tests .ci manage.py
 
-.PHONY: help setup demo demo-manage demo-reset screenshots test bench bench-live bench-scale soak lint format lock openapi messages clean manage
+.PHONY: help setup demo demo-manage demo-reset screenshots test bench bench-costs bench-live bench-scale soak lint format lock openapi messages clean manage
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -39,6 +39,9 @@ bench: setup ## Measure, and compare with the numbers that were promised
 
 bench-scale: setup ## Measure an observer with 50,000 workloads of a real API server (half an hour)
 	@$(RUN) -m pytest -m scale tests/bench/scale -n0 $(ARGS)
+
+bench-costs: setup ## Measure a month of ten million phases: its report, a day counted again, pages
+	@$(RUN) -m pytest -m scale tests/bench/costs -n0 -s $(ARGS)
 
 soak: setup ## Random jobs for half an hour, with Kueue's own meters as the control total
 	@$(RUN) -m pytest -m soak tests/real/soak -n0 -s $(ARGS)
