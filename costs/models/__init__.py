@@ -2,6 +2,7 @@
 
 from costs.models.bills import BillFile, BillLine, BillProblem, BillSource
 from costs.models.facts import PoolHour, Run, TenantHour
+from costs.models.generated import GeneratedTime
 from costs.models.metrics import GaugeHour, Harvest, MetricsSource, UsedHour
 from costs.models.periods import Period, Statement, StatementLine
 from costs.models.prices import ExchangeRate, PolicyVersion, Price, PriceBook, PriceVersion
@@ -16,6 +17,7 @@ __all__ = [
     "Discrepancy",
     "Dispute",
     "ExchangeRate",
+    "GeneratedTime",
     "GaugeHour",
     "Harvest",
     "MetricsSource",

@@ -205,6 +205,8 @@ def children(
     beat = celery("beat", "-s", str(place.folder / "beat-schedule"))
     observe = [sys.executable, MANAGE, "observe", "--cluster", "demo"]
     traffic = [sys.executable, "-m", "portal.demo.traffic", str(place.cluster)]
+    # Only what nothing else wants of the machine: pages come first.
+    past = ["nice", "-n", "10", sys.executable, MANAGE, "demo_past"]
     first = [
         Child("worker", worker, env=env | opener, cwd=ROOT),
         Child("beat", beat, env=env, cwd=ROOT),
@@ -214,6 +216,7 @@ def children(
     second = [
         Child("observer", observe, env=env | opener, cwd=ROOT),
         Child("traffic", traffic, env=env, cwd=ROOT),
+        Child("past", past, env=env, cwd=ROOT, once=True),
     ]
     return first, second
 
@@ -298,6 +301,7 @@ def welcome(say: Steps, place: Place, port: int, cluster: Cluster) -> None:
         "  Sign in   with one click, as a lead, a user, an approver or an administrator\n"
         f"  kubectl   {cluster.kubectl_path} --kubeconfig={cluster.kubeconfig_path}\n"
         f"  Logs      {place.logs}\n"
+        "  Costs     of two months before, generated; pages say so, and how far that is\n"
         '  Commands  make demo-manage ARGS="why nlp/train-bert-4 --as bob"\n'
         "  Stop      Ctrl-C; the data stays until: make demo-reset\n\n"
     )

@@ -35,7 +35,10 @@ class StoppedError(EngineError):
 
 @dataclass(frozen=True)
 class Child:
-    """A program to run. `ready` tells when it does its work; `env` is added to ours."""
+    """A program to run. `ready` tells when it does its work; `env` is added to ours.
+
+    One that is to run `once` stays ended when its exit code is 0.
+    """
 
     name: str
     command: Sequence[str]
@@ -44,6 +47,7 @@ class Child:
     ready: Callable[[], bool] | None = None
     ready_seconds: float = 60.0
     grace_seconds: float = 15.0
+    once: bool = False
 
 
 @dataclass
@@ -140,7 +144,8 @@ class Supervisor:
         """Look at each child once."""
         now = time.monotonic()
         for name, running in self.running.items():
-            if running.process.poll() is None:
+            code = running.process.poll()
+            if code is None or (running.child.once and code == 0):
                 continue
             if running.retry_at is None:
                 self._plan_retry(name, running, now)
