@@ -8,8 +8,12 @@ from django.utils import timezone
 from costs.models import Harvest, MetricsSource
 from costs.services import metrics
 from costs.times import hour_of, instant, moment
+from costs.used import Use
+from costs.views.words import use_text
+from portal.web.wording import DASH
 from queues import sealing
 from tenants.models import AuditEvent
+from tests.costs import stored
 from tests.costs.stored import said
 from tests.query_counts import counted
 from tests.real.registered import seal_with_fresh_keys
@@ -176,3 +180,24 @@ def test_the_hours_of_a_week_are_there_each_with_its_state(lab, admin):
     assert page.context["numbers"]["failed"] == 2
     assert 144 < len(page.context["grid"].cells) <= 168
     assert [each.code for each in page.context["failures"]] == ["GP-5604", "GP-5616"]
+
+
+def test_use_that_rests_on_a_worse_metric_has_a_mark():
+    known = Use(1800 * 1000, 3600, 3600)
+    assert use_text(known) == ("0.5", "100 % seen")
+    assert use_text(known._replace(fallback=900)) == (
+        "0.5*", "100 % seen, 25 % of it by utilisation alone",
+    )  # fmt: skip
+    assert use_text(Use(0, 2000, 3600, 2000))[0] == DASH
+
+
+def test_the_mark_is_explained_where_it_stands(lab, client):
+    found = Use(1800 * 1000, 3600, 3600, 3600)
+    stored.store(
+        lab.cluster, stored.fact(stored.at(1), "nlp", committed=1, own=1, running=1, use=found)
+    )
+    client.force_login(lab.dave)
+    for url in ("/t/nlp/costs/?month=2026-11", "/clusters/lab/costs/?month=2026-11"):
+        page = said(client.get(url))
+        assert "0.5*" in page
+        assert "* By utilisation alone" in page
