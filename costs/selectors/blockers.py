@@ -24,7 +24,7 @@ DISPUTED: Final = "open_disputes"
 
 
 class Blocker(NamedTuple):
-    """One reason: its name, the finding or bill that it is about, and how many there are."""
+    """One reason: its name, what it is about, the key of a finding, and how many there are."""
 
     name: str
     subject: str = ""
@@ -56,7 +56,7 @@ def _bill(period: Period) -> list[Blocker]:
         count = len(bills(period))
         # One that came since is taken by the next run.
         return [] if count == 1 else [Blocker(SEVERAL_BILLS if count else NO_BILL, number=count)]
-    return [] if bill.finalized else [Blocker(BILL_NOT_FINAL, bill.name, bill.pk)]
+    return [] if bill.finalized else [Blocker(BILL_NOT_FINAL, bill.name)]
 
 
 def _run(period: Period) -> list[Blocker]:

@@ -11,7 +11,7 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from costs.models import Period
+from costs.models import Discrepancy, Period
 from costs.policy import Bucket
 from costs.selectors import blockers as known
 from costs.selectors.blockers import Blocker
@@ -67,8 +67,14 @@ def payer(name: str, bucket: str) -> tuple[str, str]:
 
 
 def reasons(period: Period, found: list[Blocker]) -> list[Reason]:
-    """Say what keeps a period open."""
-    return [_reason(period, each) for each in found]
+    """Say what keeps a period open; one query for the findings among it."""
+    rows = Discrepancy.objects.in_bulk([each.pk for each in found if each.pk])
+    return [_finding(rows[each.pk]) if each.pk in rows else _reason(period, each) for each in found]
+
+
+def _finding(row: Discrepancy) -> Reason:
+    url = reverse("costs-finding", args=[row.pk])
+    return Reason(finding_words.sentence(row), url, _("Settle"))
 
 
 def _reason(period: Period, blocker: Blocker) -> Reason:
@@ -107,7 +113,4 @@ def _reason(period: Period, blocker: Blocker) -> Reason:
                 % {"n": blocker.number},
                 f"{here}#disputes", _("Answer"),
             )  # fmt: skip
-    name = finding_words.name(blocker.name)
-    return Reason(
-        f"{name}: {blocker.subject}", reverse("costs-finding", args=[blocker.pk]), _("Settle")
-    )
+    return Reason(finding_words.name(blocker.name))

@@ -148,7 +148,9 @@ def test_what_does_not_fit_is_named_once_for_all_hours(counted, code):
 
 
 def test_pods_that_nobody_noted_are_no_finding():
-    assert compared(one(held=4, own=4, admitted=4)) == {}
+    (fact,) = one(held=4, own=4, admitted=4)
+
+    assert compared([replace(fact, pods=0)]) == {}
 
 
 def test_a_tolerance_of_a_pool_takes_the_place_of_the_common_one():
