@@ -13,6 +13,8 @@ from kube.lifecycle_facts import is_device
 
 #: What stands for a flavor where the labels of a node are those of none, or of several.
 NO_FLAVOR: Final = ""
+_GKE_NUMBER: Final = "container.googleapis.com/instance_id"
+_LONGEST_NAME: Final = 1024
 
 
 class State(StrEnum):
@@ -52,6 +54,13 @@ def state(node: Object) -> State:
     if text(_ready(node), "status") != "True":
         return State.DOWN
     return State.CORDONED if mapping(node, "spec").get("unschedulable") is True else State.READY
+
+
+def machines(node: Object) -> list[str]:
+    """Return the names under which a bill may know a node: its provider id, and GKE's number."""
+    numbered = mapping(node, "metadata", "annotations").get(_GKE_NUMBER)
+    found = (text(node, "spec", "providerID"), numbered)
+    return [str(each)[:_LONGEST_NAME] for each in found if each]
 
 
 def flipped_at(node: Object) -> datetime | None:

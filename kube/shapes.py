@@ -220,10 +220,11 @@ class Job(TypedDict, total=False):
 
 
 class NodeSpec(TypedDict, total=False):
-    """What keeps pods from a node."""
+    """What keeps pods from a node, and the machine that it is."""
 
     taints: Any
     unschedulable: Any
+    providerID: Any
 
 
 class NodeStatus(TypedDict, total=False):

@@ -87,7 +87,8 @@ class NodeChange(Noted):
     """The devices of a node and whether they could be used.
 
     ``devices`` is a list of flavor, resource and amount. The flavor is empty where the labels of
-    the node are those of no flavor, or of several.
+    the node are those of no flavor, or of several. ``machines`` are the names under which a bill
+    may know it, such as its provider id.
     """
 
     class State(models.TextChoices):
@@ -99,6 +100,7 @@ class NodeChange(Noted):
     kind: Final = "Node"
     state = models.CharField(_("state"), max_length=8, choices=State, blank=True)
     devices = models.JSONField(_("devices"), default=list)
+    machines = models.JSONField(_("names in a bill"), default=list, db_default=[])
 
     class Meta(Noted.Meta):
         verbose_name = _("change of a node")

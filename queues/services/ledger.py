@@ -50,7 +50,7 @@ TABLES: Final[dict[type[models.Model], tuple[str, ...]]] = {
     Eviction: EVICTION,
     ConditionChange: CHANGE,
     QuotaChange: (*NOTED, "kind", "parent", "lines"),
-    NodeChange: (*NOTED, "state", "devices"),
+    NodeChange: (*NOTED, "state", "devices", "machines"),
     PodRun: POD,
     PodInterval: (*POD, "ends", "ends_quality", "ends_earliest", "ends_latest", "ended_by"),
 }

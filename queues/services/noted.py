@@ -22,6 +22,8 @@ Key = tuple[str, str]
 NODE: Final = NodeChange.kind
 #: The digest of an object that is not there, or has nothing that counts.
 NONE: Final = 0
+#: What is on record of an object that is gone, of a queue or a cohort and of a node.
+_NOTHING: Final[tuple[tuple[Any, ...], tuple[Any, ...]]] = ("", []), ("", [], [])
 #: After a line is back, what comes within this time may have happened while it was away.
 CATCH_UP: Final = timedelta(seconds=5)
 
@@ -29,13 +31,13 @@ CATCH_UP: Final = timedelta(seconds=5)
 class Said(NamedTuple):
     """How an object stands, and the digest of that.
 
-    ``own``: of a queue or a cohort its parent and its quota lines, of a node its state and its
-    devices. ``created`` is when it was made, if it stands unchanged since then; ``flipped`` is
+    ``own``: of a queue or a cohort its parent and its quota lines, of a node its state, its
+    devices and its names in a bill. ``created`` is when it was made, if it stands unchanged since then; ``flipped`` is
     when its condition changed last, which is the time of a change between two looks.
     """
 
     digest: int
-    own: tuple[str, list[dict[str, Any]]]
+    own: tuple[Any, ...]
     created: datetime | None = None
     flipped: datetime | None = None
 
@@ -99,7 +101,7 @@ def _append(cluster: Cluster, kind: str, said: Mapping[str, Said | None], look: 
         if number == (before.digest if before else NONE) or (before and before.epoch > epoch):
             continue
         bound = _since(each, before, heard, look.now)
-        own = each.own if each else ("", [])
+        own = each.own if each else _NOTHING[kind == NODE]
         rows.append(
             (
                 cluster.pk, name, each is None, bound.at, bound.quality, bound.earliest,

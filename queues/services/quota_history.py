@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from kube.lenient import Object, mapping, moment, text, whole
-from kube.node_devices import Flavor, devices, flipped_at, read_flavor, state
+from kube.node_devices import Flavor, devices, flipped_at, machines, read_flavor, state
 from kube.queue_facts import Line, Quota, read_quotas
 from queues.models import QuotaChange
 from queues.services import noted
@@ -108,6 +108,8 @@ def _line(line: Line, quota: Quota) -> dict[str, Any]:
 
 def _node(item: Object, flavors: list[Flavor]) -> Said:
     now, found = state(item), [each._asdict() for each in devices(item, flavors)]
-    # A node without devices is of no interest, whatever its state: as good as none.
-    number = digest((str(now), found)) if found else NONE
-    return Said(number, (str(now), found), flipped=flipped_at(item))
+    own = (str(now), found, machines(item))
+    # A node without devices is of no interest, whatever its state: as good as none. One without
+    # names has the number that it had when names were not noted yet.
+    number = digest(own if own[2] else own[:2]) if found else NONE
+    return Said(number, own, flipped=flipped_at(item))

@@ -307,3 +307,22 @@ def test_a_list_that_comes_still_takes_nothing_away(side):
     side.memory.end(KIND["ClusterQueue"], "9")
     side.write()
     assert said()[2:] == [("cv-train", 0, True)]
+
+
+def test_a_node_is_noted_with_its_names_in_a_bill(side):
+    made = node()
+    made["spec"]["providerID"] = "aws:///eu-1a/i-0abc"
+    made["metadata"]["annotations"] = {"container.googleapis.com/instance_id": "4711"}
+    side.listed(ResourceFlavor=[flavor()], Node=[made, node("n2")])
+    other = node()
+    other["spec"]["providerID"] = "aws:///eu-1a/i-0def"
+    side.tell("Node", other, change="MODIFIED")
+    side.write()
+    side.tell("Node", other, change="DELETED")
+    side.write()
+
+    found = NodeChange.objects.order_by("pk").values_list("name", "machines", "removed")
+    assert list(found) == [
+        ("n1", ["aws:///eu-1a/i-0abc", "4711"], False), ("n2", [], False),
+        ("n1", ["aws:///eu-1a/i-0def"], False), ("n1", [], True),
+    ]  # fmt: skip

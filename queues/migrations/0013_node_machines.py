@@ -1,0 +1,13 @@
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+    dependencies = [("queues", "0012_pod_history")]
+
+    operations = [
+        migrations.AddField(
+            model_name="nodechange",
+            name="machines",
+            field=models.JSONField(db_default=[], default=list, verbose_name="names in a bill"),
+        ),
+    ]
