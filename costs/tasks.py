@@ -1,12 +1,14 @@
-"""Wake-ups of the harvest, the hourly count and of reconciliations. A message may be lost or come twice: what is due is in the rows."""
+"""Wake-ups of harvests, counts, bills and reconciliations. A message may be lost or come twice: what is due is in the rows."""
 
 from __future__ import annotations
 
 from typing import Final
 
+from django.utils import timezone
+
 from costs.models import MetricsSource
 from costs.services import harvest as harvesting
-from costs.services import hourly, progress
+from costs.services import hourly, matches, progress
 from portal.celery import task
 from tenants.models import Cluster
 
@@ -54,3 +56,10 @@ def harvest(cluster_id: int) -> None:
     """Test the source of metrics if that is wanted, and ask the hours that are due."""
     if harvesting.take_turn(cluster_id, seconds=BUDGET):
         harvest.wake(cluster_id)
+
+
+@task
+def match_bills() -> None:
+    """Join the bills that are due with the nodes of their time."""
+    if matches.match_due(seconds=BUDGET, now=timezone.now()):
+        match_bills.wake()

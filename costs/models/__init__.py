@@ -1,9 +1,10 @@
 """Rows of the reconciliation; each module is one part of it."""
 
-from costs.models.bills import BillFile, BillLine, BillProblem, BillSource
+from costs.models.bills import BillFile, BillLine, BillPart, BillProblem, BillSource
 from costs.models.facts import PoolHour, Run, TenantHour
 from costs.models.generated import GeneratedTime
 from costs.models.metrics import GaugeHour, Harvest, MetricsSource, UsedHour
+from costs.models.matches import BilledHour, BillFinding, BillMatch, Matching, OpinionLine
 from costs.models.periods import Period, Statement, StatementLine
 from costs.models.prices import ExchangeRate, PolicyVersion, Price, PriceBook, PriceVersion
 from costs.models.reconciling import Discrepancy, Dispute, PoolTolerance, Reconciliation
@@ -11,9 +12,13 @@ from costs.models.rollups import PoolDay, PoolMonth, TenantDay, TenantMonth
 
 __all__ = [
     "BillFile",
+    "BillFinding",
     "BillLine",
+    "BillMatch",
+    "BillPart",
     "BillProblem",
     "BillSource",
+    "BilledHour",
     "Discrepancy",
     "Dispute",
     "ExchangeRate",
@@ -21,6 +26,8 @@ __all__ = [
     "GaugeHour",
     "Harvest",
     "MetricsSource",
+    "Matching",
+    "OpinionLine",
     "Period",
     "PolicyVersion",
     "PoolDay",

@@ -18,16 +18,34 @@ from tenants.models.states import StateRow
 
 
 class BillSource(models.Model):
-    """Where bills come from: an account or several of one provider, in one currency."""
+    """Where bills come from: an account or several of one provider, in one currency.
 
+    ``tenant_tag`` names the tag that is to say which tenant a machine is for. What a ``split``
+    or a ``usage`` report says is compared with the bills, and never added to them.
+    """
+
+    class Kind(models.TextChoices):
+        FOCUS = "focus", _("bill in the FOCUS format")
+        OWN = "own", _("own machines: amortisation, power, staff")
+        SPLIT = "split", _("AWS split cost allocation, to compare")
+        USAGE = "usage", _("HyperPod usage report, to compare")
+
+    #: Those whose money is paid.
+    PAID = (Kind.FOCUS, Kind.OWN)
+
+    kind = models.CharField(_("kind"), max_length=8, choices=Kind, default=Kind.FOCUS)
     name = models.CharField(_("name"), max_length=120, unique=True)
     currency = models.CharField(_("currency"), max_length=3)
     accounts = models.JSONField(_("accounts"), default=list, blank=True)
+    tenant_tag = models.CharField(_("tag of the tenant"), max_length=120, blank=True)
 
     class Meta:
         verbose_name = _("source of bills")
         verbose_name_plural = _("sources of bills")
         constraints = [
+            models.CheckConstraint(
+                condition=Q(kind__in=["focus", "own", "split", "usage"]), name="bill_source_kind"
+            ),
             models.CheckConstraint(
                 condition=Q(currency__regex=r"^[A-Z]{3}$"), name="bill_source_currency"
             ),
@@ -175,3 +193,19 @@ class BillProblem(models.Model):
 
     def __str__(self) -> str:
         return f"{self.row} {self.code}"
+
+
+class BillPart(models.Model):
+    """A piece of a file that waits to be read; it is thrown away when the file was."""
+
+    file = models.ForeignKey(BillFile, models.CASCADE, related_name="parts")
+    number = models.PositiveIntegerField()
+    content = models.BinaryField()
+
+    class Meta:
+        verbose_name = _("piece of a file")
+        verbose_name_plural = _("pieces of files")
+        constraints = [models.UniqueConstraint("file", "number", name="bill_part_once")]
+
+    def __str__(self) -> str:
+        return f"{self.file_id} #{self.number}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import ceil
 from typing import Any, Final
@@ -25,12 +25,14 @@ from django.db.models.functions import Coalesce, Greatest
 
 from costs.facts import NOBODY, Fact, Pool, PoolFact, Quality
 from costs.models import PoolHour, TenantHour
+from costs.selectors.billed import Billed, BilledHours, billed_hours
 from costs.selectors.hours import SUMMED, Sums, added, pools, within
 from costs.selectors.months import GRACE, Month
 from costs.times import HOUR, hours, instant
 from costs.used import UNKNOWN_BELOW, Use, together
-from costs.waterfall import OverCapacity, Row, waterfall
+from costs.waterfall import OverCapacity, Row, Waterfall, waterfall
 
+NOTHING_BILLED: Final = BilledHours({}, "", spread=False)
 #: In the order in which sums take them.
 _OF_TENANTS: Final = ("committed", "held", "own", "excess", "borrowed", "lent")
 
@@ -65,15 +67,27 @@ class Fall:
     """The waterfall of all hours in which everything fits.
 
     ``crowded`` are hours in which more devices were taken than there were, so that something is
-    counted twice; they are in no row. ``unwatched`` are hours in which too little was seen of
-    pods: what ran in them is not told from what did not.
+    counted twice or a unit is not known; they are in no row. ``unwatched`` are hours in which too
+    little was seen of pods: what ran in them is not told from what did not. ``billed`` are hours
+    that begin with a bill, the others begin with the devices that exist. ``money`` is what each
+    row cost, ``elsewhere`` what was billed for hours that are in no row; none without one currency.
     """
 
     rows: dict[Row, Fraction]
     whole: Fraction
     hours: int
     crowded: int
-    unwatched: int
+    unwatched: int = 0
+    billed: int = 0
+    money: dict[Row, Fraction] = field(default_factory=dict)
+    elsewhere: Fraction = Fraction(0)
+    currency: str = ""
+    spread: bool = False
+
+    @property
+    def cost(self) -> Fraction:
+        """Return all that was billed for the pool."""
+        return sum(self.money.values(), self.elsewhere)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +106,7 @@ class PoolMonth:
 
 
 def pool_month(cluster_id: int, month: Month, wanted: Pool | None, now: int) -> PoolMonth:
-    """Return a month of the pool that is wanted, or of the first one; three queries.
+    """Return a month of the pool that is wanted, or of the first one; four queries.
 
     The database adds up, so it matters little how many tenants there are. Hours that nobody
     watched are counted as missing and stand in no sum.
@@ -108,6 +122,7 @@ def pool_month(cluster_id: int, month: Month, wanted: Pool | None, now: int) -> 
             within(month.span), cluster=cluster_id, flavor=pool.flavor, resource=pool.resource
         )
     found = _groups(rows)
+    billed = billed_hours(cluster_id, pool, month.span) if pool else NOTHING_BILLED
     watched = {hour: each for hour, each in exist.items() if _watched(found.get(hour, []))}
     ended = sum(hour.ends <= now - GRACE or hour.starts in exist for hour in hours(month.span))
     tenants, use = _tenants(rows)
@@ -119,7 +134,7 @@ def pool_month(cluster_id: int, month: Month, wanted: Pool | None, now: int) -> 
         tenants=tenants,
         total=total,
         devices=_devices(watched.values(), total.committed),
-        fall=_fall(watched, found),
+        fall=_fall(watched, found, billed),
         counted=len(watched),
         missing=ended - len(watched),
     )
@@ -218,19 +233,35 @@ def _devices(hours: Iterable[PoolFact], committed: int) -> Devices:
     )
 
 
-def _fall(pools: dict[int, PoolFact], found: dict[int, list[Fact]]) -> Fall:
-    """Add up the waterfalls of hours. Without a bill they begin with the devices that exist."""
-    whole, counted, crowded, unwatched = Fraction(0), 0, 0, 0
-    parts: dict[Row, Fraction] = dict.fromkeys(Row, Fraction(0))
+def _fall(pools: dict[int, PoolFact], found: dict[int, list[Fact]], bills: BilledHours) -> Fall:
+    """Add up the waterfalls of hours, from what was billed where there is a bill."""
+    fall = Fall(dict.fromkeys(Row, Fraction(0)), Fraction(0), 0, 0, currency=bills.currency)
+    money = dict.fromkeys(Row, Fraction(0))
     for hour, pool in pools.items():
+        bill = bills.hours.get(hour)
         try:
-            each = waterfall(found.get(hour, []), pool)
+            each = _one(found.get(hour, []), pool, bill)
         except OverCapacity:
-            crowded += 1
+            fall = replace(fall, crowded=fall.crowded + 1)
             continue
-        counted += 1
-        unwatched += not all(fact.pods_known for fact in found.get(hour, []))
-        whole += each.billed
         for row, seconds in each.rows.items():
-            parts[row] += seconds
-    return Fall(parts, whole, counted, crowded, unwatched)
+            fall.rows[row] += seconds
+        if bill and each.billed:
+            for row, seconds in each.rows.items():
+                money[row] += Fraction(bill.cost) * Fraction(seconds, each.billed)
+        fall = replace(
+            fall, whole=fall.whole + each.billed, hours=fall.hours + 1,
+            billed=fall.billed + (bill is not None),
+            unwatched=fall.unwatched + (not all(x.pods_known for x in found.get(hour, []))),
+        )  # fmt: skip
+    if not bills.currency:
+        return fall
+    whole = sum((Fraction(each.cost) for each in bills.hours.values()), Fraction(0))
+    elsewhere = whole - sum(money.values())
+    return replace(fall, money=money, elsewhere=elsewhere, spread=bills.spread)
+
+
+def _one(facts: list[Fact], pool: PoolFact, bill: Billed | None) -> Waterfall:
+    if bill is None:
+        return waterfall(facts, pool)
+    return waterfall(facts, pool, billed=bill.seconds, orphan=bill.orphan)

@@ -28,7 +28,7 @@ def quotas(cluster_id: int, span: Span) -> Quotas:
     """Return the quotas of devices within a span; two queries."""
     rows = QuotaChange.objects.filter(cluster=cluster_id)
     found: dict[bool, list[Change]] = {True: [], False: []}
-    for row in _standing(rows, ("kind", "name"), span, ("parent", "removed", "lines")):
+    for row in standing(rows, ("kind", "name"), span, ("parent", "removed", "lines")):
         kind, name, since, parent, removed, lines = row
         change = Change(name, instant(since), parent, None if removed else _lines(lines))
         found[kind == QUEUE].append(change)
@@ -47,7 +47,7 @@ def nodes(cluster_id: int, span: Span) -> list[NodeTime]:
     """Return the devices of nodes within a span; two queries."""
     steps: dict[str, list[tuple[datetime, str, list[dict[str, Any]]]]] = defaultdict(list)
     rows = NodeChange.objects.filter(cluster=cluster_id)
-    for name, since, state, devices in _standing(rows, ("name",), span, ("state", "devices")):
+    for name, since, state, devices in standing(rows, ("name",), span, ("state", "devices")):
         steps[name].append((since, state, devices))
     end: list[Any] = [(moment(span.ends), "", [])]
     return [
@@ -69,7 +69,7 @@ def _node(
             yield NodeTime(name, pool, Nodes(state), time, each["amount"])
 
 
-def _standing(
+def standing(
     rows: QuerySet[Any], key: tuple[str, ...], span: Span, columns: tuple[str, ...]
 ) -> Iterator[tuple[Any, ...]]:
     """Yield key, ``since`` and columns: of each key the last row before the span, then all in it.

@@ -23,7 +23,7 @@ from costs.times import moment
 from costs.views import odd, shown
 from costs.views.asked import Asked, asked, query
 from costs.views.chart import percent
-from costs.views.words import hours_text, seen_text, share_text, unit, use_text
+from costs.views.words import hours_text, money_text, seen_text, share_text, unit, use_text
 from costs.waterfall import Row
 from portal.web.pages import page
 from tenants import access
@@ -34,8 +34,10 @@ _NAME: Final = "tenant"
 FIRST: Final = "-committed"
 _OF: Final = dict(shown.QUANTITIES)
 
-#: What stands in each row, from the top down; what there is a bill for alone is not drawn.
+#: What stands in each row, from the top down.
 ROWS: Final = {
+    Row.GAP: (gettext_lazy("Billing gap"), gettext_lazy("billed beyond what was seen of the nodes")),
+    Row.ORPHAN: (gettext_lazy("Not in the cluster"), gettext_lazy("machines that are billed and were no nodes")),
     Row.DOWN: (gettext_lazy("Down"), gettext_lazy("nodes that were not ready")),
     Row.UNSOLD: (gettext_lazy("Unsold"), gettext_lazy("promised to nobody, cordoned devices too")),
     Row.POOL: (gettext_lazy("Departments' own"), gettext_lazy("their own quota, not borrowed")),
@@ -72,6 +74,7 @@ class Step(NamedTuple):
     share: str
     x: str
     width: str
+    money: str = ""
 
 
 @require_safe
@@ -104,7 +107,10 @@ def costs(request: HttpRequest, slug: str) -> HttpResponse:
             "total": _values(found.total),
             "steps": steps(found.fall),
             "whole": hours_text(found.fall.whole),
+            "whole_width": percent(Fraction(found.fall.whole, extent(found.fall) or 1) * 10_000),
         }
+        if found.fall.currency:
+            context |= _money(found.fall)
     return page(request, "costs/cluster.html", context)
 
 
@@ -188,21 +194,47 @@ def _figures(devices: Devices) -> list[shown.Figure]:
     return [shown.Figure(key, label, hours_text(of), note) for key, label, of, note in found]
 
 
+def _named(row: Row, fall: Fall) -> tuple[str, str]:
+    """Return label and note of a row; a gap below nothing is one of the bill."""
+    if row is Row.GAP and fall.rows[row] < 0:
+        return _("Not billed"), _("seen in the cluster beyond what is billed")
+    label, note = ROWS[row]
+    return str(label), str(note)
+
+
 def steps(fall: Fall) -> list[Step]:
     """Return the rows that are not nothing, each beginning where the one above it ends.
 
-    What the rows leave over is one too: then the counts contradict each other.
+    What the rows leave over is one too: then the counts contradict each other. A row below
+    nothing is the last, and goes back over the end of the others.
     """
-    parts = [(row.value, str(of), str(note), fall.rows[row]) for row, (of, note) in ROWS.items()]
-    left = fall.whole - sum((part for *_words, part in parts), Fraction(0))
-    parts.append(("unexplained", _("Not explained"), _("the counts contradict each other"), left))
+    parts = [(row.value, *_named(row, fall), fall.rows[row], fall.money.get(row)) for row in ROWS]
+    left = fall.whole - sum((part for *_words, part, _cost in parts), Fraction(0))
+    words = _("Not explained"), _("the counts contradict each other")
+    parts.append(("unexplained", *words, left, None))
     found: list[Step] = []
-    at = Fraction(0)
-    for key, label, note, part in parts:
+    at, over = Fraction(0), extent(fall)
+    for key, label, note, part, cost in sorted(parts, key=lambda each: each[3] < 0):
         if part and fall.whole:
-            share = Fraction(part, fall.whole)
-            x, width = percent(at * 10_000), percent(abs(share) * 10_000)
-            text = (hours_text(part), share_text(share))
-            found.append(Step(key, label, note, *text, x, width))
-            at += share
+            share, length = Fraction(part, fall.whole), Fraction(part, over)
+            x, width = percent(min(at, at + length) * 10_000), percent(abs(length) * 10_000)
+            money = money_text(cost, fall.currency) if cost is not None else ""
+            found.append(
+                Step(key, label, note, hours_text(part), share_text(share), x, width, money)
+            )
+            at += length
     return found
+
+
+def extent(fall: Fall) -> Fraction:
+    """Return how far the rows reach: to the whole, and beyond it where one is below nothing."""
+    return fall.whole - sum((min(Fraction(0), part) for part in fall.rows.values()), Fraction(0))
+
+
+def _money(fall: Fall) -> dict[str, str]:
+    """Return what was billed for the pool, and what of it stands in no row."""
+    return {
+        "currency": fall.currency,
+        "cost": money_text(fall.cost, fall.currency),
+        "elsewhere": money_text(fall.elsewhere, fall.currency) if fall.elsewhere else "",
+    }

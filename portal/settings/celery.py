@@ -72,6 +72,7 @@ CELERY_TASK_ROUTES = {
     "costs.tasks.reconcile_all": {"queue": "read"},
     "costs.tasks.harvest": {"queue": "read"},
     "costs.tasks.harvest_all": {"queue": "read"},
+    "costs.tasks.match_bills": {"queue": "read"},
 }
 
 # Names of tasks and how often, in seconds. Tasks claim what is due in the database, so a tick
@@ -104,6 +105,11 @@ BEAT_SCHEDULE: dict[str, dict[str, object]] = {
     "ask what the hours that are over used": {
         "task": "costs.tasks.harvest_all",
         "schedule": 120.0,
+        "options": {"queue": "read", "expires": 60},
+    },
+    "join bills with nodes": {
+        "task": "costs.tasks.match_bills",
+        "schedule": 600.0,
         "options": {"queue": "read", "expires": 60},
     },
 }
