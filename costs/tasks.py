@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Final
 
 from django.utils import timezone
 
 from costs.models import MetricsSource
 from costs.services import harvest as harvesting
-from costs.services import hourly, matches, progress
+from costs.services import bills, hourly, matches, progress
 from portal.celery import task
 from tenants.models import Cluster
 
 #: Seconds of one task; what is left goes into the next one, so that others get their turn.
 BUDGET: Final = 20
+#: A file that was handed in so long ago and is not read: its message was lost.
+LOST: Final = timedelta(minutes=5)
 
 
 @task
@@ -59,7 +62,16 @@ def harvest(cluster_id: int) -> None:
 
 
 @task
+def read_bill(bill_id: int) -> None:
+    """Read a file that was handed in, and have it joined."""
+    if bills.read(bill_id=bill_id):
+        match_bills.wake()
+
+
+@task
 def match_bills() -> None:
-    """Join the bills that are due with the nodes of their time."""
+    """Join the bills that are due with nodes, and wake the readers of those not read yet."""
+    for bill_id in bills.waiting(timezone.now() - LOST):
+        read_bill.wake(bill_id)
     if matches.match_due(seconds=BUDGET, now=timezone.now()):
         match_bills.wake()

@@ -3,11 +3,13 @@
 from django.urls import include, path
 
 from costs.views import (
+    bills,
     board,
     books,
     closing,
     cluster,
     disputes,
+    exports,
     home,
     metrics,
     statement,
@@ -52,4 +54,16 @@ urlpatterns = [
     path("clusters/<slug:slug>/metrics/test/", metrics.test, name="cluster-metrics-test"),
     path("clusters/<slug:slug>/metrics/remove/", metrics.remove, name="cluster-metrics-remove"),
     path("api/v1/", include("costs.api.addresses")),
+    path("t/<slug:slug>/costs/hourly.csv", exports.tenant_hours, name="tenant-hours"),
+    path("t/<slug:slug>/costs/workloads.csv", exports.workloads, name="tenant-workloads"),
+    path("t/<slug:slug>/costs/<slug:cluster>/focus.csv", exports.tenant_focus, name="tenant-focus"),
+    path("clusters/<slug:slug>/costs/hourly.csv", exports.cluster_hours, name="cluster-hours"),
+    path("clusters/<slug:slug>/costs/focus.csv", exports.cluster_focus, name="cluster-focus"),
+    path("costs/bills/", bills.overview, name="bills"),
+    path("costs/bills/new/", bills.add, name="bill-source-new"),
+    path("costs/bills/<int:pk>/", bills.source, name="bill-source"),
+    path("costs/bills/<int:pk>/template.csv", bills.template_csv, name="bill-template"),
+    path("costs/bills/files/<int:pk>/", bills.file, name="bill-file"),
+    path("costs/bills/files/<int:pk>/changes/", bills.changes, name="bill-changes"),
+    path("costs/bills/files/<int:pk>/problems.csv", bills.problems_csv, name="bill-problems"),
 ]

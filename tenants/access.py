@@ -275,6 +275,8 @@ ACTIONS: Final[Mapping[str, Rule]] = {
     "dispute.see": _rule(*PLATFORM, LEAD, FINANCE),
     "dispute.open": _rule(LEAD, FINANCE),
     "dispute.answer": _rule(APPROVER, ADMIN, unless=(own_tenant,)),
+    "bills.see": _rule(*PLATFORM),
+    "bills.take": _rule(ADMIN),
     "audit.see": _rule(*PLATFORM, LEAD),
     "audit.verify": _rule(ADMIN, AUDITOR),
     "people.see": _rule(*PLATFORM),

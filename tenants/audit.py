@@ -100,6 +100,9 @@ ACTIONS: Final[Mapping[str, str | Promise]] = {
     "prices.activate": _("let a version of a price book count"),
     "policy.propose": _("proposed a policy"),
     "policy.activate": _("let a policy count"),
+    "bill.source": _("changed where bills come from"),
+    "bill.take": _("handed in a bill"),
+    "bill.result": _("result of reading a bill"),
     "audit.verify": _("verified the trail"),
     "access.refused": _("tried something without the right"),
 }

@@ -70,8 +70,28 @@ class Row(NamedTuple):
 
 
 @dataclass(slots=True)
+class Part:
+    """What the rows of one category add up to."""
+
+    rows: int = 0
+    billed: Decimal = Decimal(0)
+    effective: Decimal = Decimal(0)
+    listed: Decimal = Decimal(0)
+
+    def add(self, row: Row) -> None:
+        """Add a row; one without a list price has none in the sum either."""
+        self.rows += 1
+        self.billed += row.billed
+        self.effective += row.effective
+        self.listed += row.listed or 0
+
+
+@dataclass(slots=True)
 class Sums:
-    """What the rows of a file add up to, those that count and those that do not."""
+    """What the rows of a file add up to, those that count and those that do not.
+
+    ``parts`` are those that count by category, ``aside`` the others by why they do not.
+    """
 
     rows: int = 0
     billed: Decimal = Decimal(0)
@@ -79,6 +99,18 @@ class Sums:
     put_aside: Decimal = Decimal(0)
     commitments: bool = False
     days: set[date] = field(default_factory=set)
+    parts: dict[str, Part] = field(default_factory=dict)
+    aside: dict[str, Part] = field(default_factory=dict)
+
+    def add(self, row: Row) -> None:
+        """Add a row to where it belongs."""
+        if row.aside:
+            self.put_aside += row.effective
+            self.aside.setdefault(row.aside, Part()).add(row)
+            return
+        self.billed += row.billed
+        self.effective += row.effective
+        self.parts.setdefault(row.category, Part()).add(row)
 
 
 class Focus:
@@ -230,11 +262,9 @@ class Focus:
 
     def _add(self, row: Row) -> None:
         sums = self.sums
+        sums.add(row)
         if row.aside:
-            sums.put_aside += row.effective
             return
-        sums.billed += row.billed
-        sums.effective += row.effective
         sums.commitments = sums.commitments or self._value("CommitmentDiscountStatus") != ""
         if not self._value("ResourceId"):
             self.report.warn(row.number, "ResourceId", Code.NO_RESOURCE)

@@ -32,6 +32,11 @@ class Code(StrEnum):
     SPLIT = "split"
     LOW_EFFECTIVE = "low_effective"
     NO_ROWS = "no_rows"
+    MONTH = "month"
+    PLACE = "place"
+    KIND = "kind"
+    SUM = "sum"
+    OLDER = "older"
 
 
 class Problem(NamedTuple):

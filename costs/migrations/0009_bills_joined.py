@@ -273,6 +273,11 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.AddField(
+            model_name="billfile",
+            name="sums",
+            field=models.JSONField(db_default={}, default=dict, verbose_name="sums"),
+        ),
+        migrations.AddField(
             model_name="billsource",
             name="kind",
             field=models.CharField(

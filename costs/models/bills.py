@@ -84,6 +84,8 @@ class BillFile(StateRow):
     put_aside = models.DecimalField(
         _("effective, put aside"), max_digits=30, decimal_places=12, default=0
     )
+    # {"parts": {category: sums}, "aside": {why: sums}}; sums are rows and amounts as texts.
+    sums = models.JSONField(_("sums"), default=dict, db_default={})
     taken_by = models.ForeignKey(User, models.PROTECT, related_name="+", null=True)
     taken_at = models.DateTimeField(_("read"), auto_now_add=True)
 

@@ -49,6 +49,8 @@ def billed_hours(cluster_id: int, pool: Pool, span: Span) -> BilledHours:
     currencies: set[str] = set()
     spread = False
     for row in summed.order_by("hour"):
+        if row["hour"] is None:
+            continue
         hour = instant(row["hour"])
         before = found.get(hour, Billed(None, 0, Decimal(0)))
         found[hour] = Billed(

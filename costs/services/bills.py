@@ -3,6 +3,9 @@
 All of it is one transaction: a file is taken as a whole or not at all. Rows go straight from the
 reader into the table, so a file of any size needs the same memory. A file with an error in any
 row is refused, and its report stays.
+
+A file that comes over the web is put down first (:func:`receive`) and read later
+(:func:`read`), by whoever finds it; both are done at once for a file on disk (:func:`take`).
 """
 
 from __future__ import annotations
@@ -11,21 +14,30 @@ import codecs
 import csv
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
-from typing import Any, BinaryIO, Final
+import re
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from typing import IO, Any, BinaryIO, Final, TypeAlias
 
 from django.db import connection, transaction
 from django.db.models import Max
 from django.utils.translation import gettext_lazy as _
 from psycopg import sql
 
-from costs.ingest.focus import TEXTS, Focus, HeaderRefused, Row
+from costs.ingest.focus import TEXTS, Focus, HeaderRefused, Part, Row, Sums
+from costs.ingest.opinions import Opinion, Split, Usage
+from costs.ingest.own import Own
 from costs.ingest.report import Code, Report
-from costs.models import BillFile, BillLine, BillProblem, BillSource
+from costs.models import BillFile, BillLine, BillPart, BillProblem, BillSource
 from costs.models.states import move
 from portal.web.errors import Refused
-from tenants.models import User
+from tenants import audit
+from tenants.models import Pool, User
 
+Reader: TypeAlias = Focus | Own | Split | Usage
+OPINIONS: Final = (Split, Usage)
+_STAGED: Final = BillFile.State.STAGED
 _CHUNK: Final = 1 << 20
 _LONGEST_LINE: Final = 1 << 20
 #: The text columns of a row, as ``focus.TEXTS`` has them.
@@ -47,7 +59,7 @@ _PARTS: Final = sql.SQL(
     "AND whole.resource_id = part.resource_id AND whole.sku = part.sku "
     "AND whole.charge_starts = part.charge_starts AND whole.charge_ends = part.charge_ends "
     "AND whole.category = part.category AND whole.aside = '') "
-    "RETURNING part.billed, part.effective"
+    "RETURNING part.category, part.billed, part.effective, part.listed"
 )
 
 
@@ -73,35 +85,121 @@ class _Broken(Exception):
     """Undoes the rows of a file that has errors."""
 
 
-def take_focus(
+def take(
     *, source: BillSource, file: BinaryIO, name: str, actor: User | None, finalized: bool = False
 ) -> BillFile:
-    """Read a FOCUS file and let it count for its billing period, or refuse it with a report.
+    """Read a file and let it count for its billing period, or refuse it with a report.
 
     ``file`` can be read twice. ``SameFile`` if the same bytes were taken before, ``NotABill`` if
     it is no such table at all; errors of rows are not raised: see the state of what is returned.
     """
-    sha256 = hash_of(file)
     with transaction.atomic():
-        # One file of a source at a time: the same one twice is seen, and numbers have no gaps.
-        BillSource.objects.select_for_update().get(pk=source.pk)
-        if BillFile.objects.filter(source=source, sha256=sha256).exclude(state="refused").exists():
-            raise SameFile(_("This file was taken before. Nothing has changed."))
-        bill = BillFile.objects.create(
-            source=source, name=name[:255], sha256=sha256, taken_by=actor, finalized=finalized
-        )
-        reader, lines = _open(source, file)
+        bill = _begin(source, file, name, actor, finalized=finalized)
+        return _told("bill.take", _read(bill, file))
+
+
+#: The name of the days when FOCUS was the only format.
+take_focus = take
+
+
+@transaction.atomic
+def receive(
+    *, source: BillSource, file: BinaryIO, name: str, actor: User | None, finalized: bool = False
+) -> BillFile:
+    """Put a file down to be read; raises what :func:`take` raises of what can be seen at once."""
+    bill = _begin(source, file, name, actor, finalized=finalized)
+    _open(source, file)
+    file.seek(0)
+    for number, content in enumerate(iter(lambda: file.read(_CHUNK), b"")):
+        BillPart.objects.create(file=bill, number=number, content=content)
+    return _told("bill.take", bill)
+
+
+@transaction.atomic
+def read(*, bill_id: int) -> BillFile | None:
+    """Read a file that was put down, unless somebody else does or has; it is gone afterwards.
+
+    A bill that may not replace a final one is refused with a report like one with errors.
+    """
+    waiting = BillFile.objects.select_for_update(skip_locked=True, of=("self",))
+    bill = waiting.select_related("source").filter(pk=bill_id, state=_STAGED).first()
+    if bill is None:
+        return None
+    BillSource.objects.select_for_update().get(pk=bill.source_id)
+    with tempfile.TemporaryFile() as file:
+        _put_together(bill, file)
         try:
             with transaction.atomic():
+                found = _read(bill, file)
+        except OlderBill:
+            report = Report()
+            report.error(0, "", Code.OLDER)
+            _note(bill, report)
+            bill.refresh_from_db()
+            found = move(bill, "refused", errors=1)
+    BillPart.objects.filter(file=bill).delete()
+    return _told("bill.result", found)
+
+
+def waiting(before: datetime) -> list[int]:
+    """Return files that were put down before a time and are not read yet, the first first."""
+    rows = BillFile.objects.filter(state=_STAGED, taken_at__lt=before, parts__isnull=False)
+    return list(rows.order_by("pk").values_list("pk", flat=True).distinct())
+
+
+def _begin(
+    source: BillSource, file: BinaryIO, name: str, actor: User | None, *, finalized: bool
+) -> BillFile:
+    """Note a file that is new; one of a source at a time, so that the same one twice is seen."""
+    sha256 = hash_of(file)
+    BillSource.objects.select_for_update().get(pk=source.pk)
+    if BillFile.objects.filter(source=source, sha256=sha256).exclude(state="refused").exists():
+        raise SameFile(_("This file was taken before. Nothing has changed."))
+    return BillFile.objects.create(
+        source=source, name=_named(name), sha256=sha256, taken_by=actor, finalized=finalized
+    )
+
+
+def _named(name: str) -> str:
+    """Return the last part of a file's name, without what is not shown on a line."""
+    last = re.split(r"[/\\]", name)[-1]
+    return "".join(each if each.isprintable() else "_" for each in last)[:255] or "_"
+
+
+def _read(bill: BillFile, file: IO[bytes]) -> BillFile:
+    reader, lines = _open(bill.source, file)
+    try:
+        with transaction.atomic():
+            if isinstance(reader, OPINIONS):
+                _copy_opinions(bill, reader.rows(_guarded(lines, reader.report)))
+            else:
                 _copy(bill, reader.rows(_guarded(lines, reader.report)))
                 _put_parts_aside(bill, reader)
-                if reader.report.errors or reader.period is None:
-                    raise _Broken
-        except _Broken:
-            _note(bill, reader.report)
-            return move(bill, "refused", rows=reader.sums.rows, errors=max(1, reader.report.errors))
+            if reader.report.errors or reader.period is None:
+                raise _Broken
+    except _Broken:
         _note(bill, reader.report)
-        return _activate(bill, reader)
+        return move(bill, "refused", rows=reader.sums.rows, errors=max(1, reader.report.errors))
+    _note(bill, reader.report)
+    return _activate(bill, reader)
+
+
+def _told(action: str, bill: BillFile) -> BillFile:
+    """Write into the trail what was done with a file; last, for its lock lasts to the commit."""
+    data = {
+        "source": bill.source.name, "file": bill.name, "sha256": bill.sha256,
+        "final": bill.finalized, "state": bill.state, "rows": bill.rows, "errors": bill.errors,
+        "effective": f"{bill.effective:f}",
+    }  # fmt: skip
+    audit.record(action, actor=bill.taken_by, scope=audit.PLATFORM, obj=bill, data=data)
+    return bill
+
+
+def _put_together(bill: BillFile, file: IO[bytes]) -> None:
+    """Write the pieces of a file to disk: while rows are copied nothing else can be asked."""
+    for part in bill.parts.order_by("number").iterator(chunk_size=1):
+        file.write(part.content)
+    file.seek(0)
 
 
 def hash_of(file: BinaryIO) -> str:
@@ -114,13 +212,14 @@ def hash_of(file: BinaryIO) -> str:
     return found.hexdigest()
 
 
-def _open(source: BillSource, file: BinaryIO) -> tuple[Focus, Iterator[list[str]]]:
+def _open(source: BillSource, file: IO[bytes]) -> tuple[Reader, Iterator[list[str]]]:
     lines = csv.reader(codecs.iterdecode(_lines(file), "utf-8-sig"), strict=True)
     try:
-        header = next(lines, [])
-        return Focus(header, source.currency, source.accounts), lines
+        return _reader(source, lines), lines
     except HeaderRefused as error:
-        sentence = _("This is no bill in the FOCUS format. Missing: %(missing)s. Twice: %(twice)s.")
+        sentence = _(
+            "This file has not the columns that it needs. Missing: %(missing)s. Twice: %(twice)s."
+        )
         names = {
             "missing": ", ".join(error.missing) or "-",
             "twice": ", ".join(error.twice) or "-",
@@ -130,7 +229,25 @@ def _open(source: BillSource, file: BinaryIO) -> tuple[Focus, Iterator[list[str]
         raise NotABill(_("This is no table of text in UTF-8 with commas.")) from error
 
 
-def _lines(file: BinaryIO) -> Iterator[bytes]:
+def _reader(source: BillSource, lines: Iterator[list[str]]) -> Reader:
+    """Return what reads the files of a source, after it has read the header."""
+    match source.kind:
+        case BillSource.Kind.OWN:
+            return Own(next(lines, []), source.currency, places())
+        case BillSource.Kind.SPLIT:
+            return Split(next(lines, []), source.currency)
+        case BillSource.Kind.USAGE:
+            return Usage(lines)
+        case _:
+            return Focus(next(lines, []), source.currency, source.accounts)
+
+
+def places() -> set[tuple[str, str]]:
+    """Return the pools of the catalog, by cluster and flavor."""
+    return set(Pool.objects.values_list("cluster__slug", "flavor"))
+
+
+def _lines(file: IO[bytes]) -> Iterator[bytes]:
     """Yield lines; what has no end within reason is no table, and would fill the memory."""
     while line := file.readline(_LONGEST_LINE + 1):
         if len(line) > _LONGEST_LINE:
@@ -170,16 +287,39 @@ def _values(bill: int, row: Row) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
-def _put_parts_aside(bill: BillFile, reader: Focus) -> None:
+def _copy_opinions(bill: BillFile, rows: Iterable[Opinion]) -> None:
+    statement = sql.SQL("COPY costs_opinionline (file_id, {}) FROM STDIN").format(
+        sql.SQL(", ").join(map(sql.Identifier, Opinion._fields))
+    )
+    with connection.cursor() as cursor, cursor.copy(statement) as copy:
+        for row in rows:
+            copy.write_row((bill.pk, *row))
+
+
+def _put_parts_aside(bill: BillFile, reader: Focus | Own) -> None:
     """Count a row that the provider has divided once: as the whole."""
     with connection.cursor() as cursor:
         cursor.execute(_PARTS, {"aside": BillLine.Aside.SPLIT.value, "file": bill.pk})
-        for billed, effective in cursor:
-            reader.sums.billed -= billed
-            reader.sums.effective -= effective
-            reader.sums.put_aside += effective
+        for category, billed, effective, listed in cursor:
+            _put_aside(reader.sums, category, (billed, effective, listed or 0))
         if cursor.rowcount > 0:
             reader.report.warn(0, "AllocatedResourceId", Code.SPLIT, rows=cursor.rowcount)
+
+
+def _put_aside(sums: Sums, category: str, amounts: tuple[Any, Any, Any]) -> None:
+    """Move a row from those that count to those that do not."""
+    billed, effective, listed = amounts
+    sums.billed -= billed
+    sums.effective -= effective
+    sums.put_aside += effective
+    for part, sign in (
+        (sums.parts[category], -1),
+        (sums.aside.setdefault(BillLine.Aside.SPLIT.value, Part()), 1),
+    ):
+        part.rows += sign
+        part.billed += sign * billed
+        part.effective += sign * effective
+        part.listed += sign * listed
 
 
 def _note(bill: BillFile, report: Report) -> None:
@@ -192,7 +332,7 @@ def _note(bill: BillFile, report: Report) -> None:
     )  # fmt: skip
 
 
-def _activate(bill: BillFile, reader: Focus) -> BillFile:
+def _activate(bill: BillFile, reader: Reader) -> BillFile:
     """Let a bill count in place of the one before it."""
     starts, ends = reader.period or (None, None)
     of_period = BillFile.objects.filter(source=bill.source_id, period_starts=starts)
@@ -206,4 +346,16 @@ def _activate(bill: BillFile, reader: Focus) -> BillFile:
     return move(
         bill, "active", period_starts=starts, period_ends=ends, number=number + 1, rows=sums.rows,
         billed=sums.billed, effective=sums.effective, put_aside=sums.put_aside,
+        sums={"parts": _as_texts(sums.parts), "aside": _as_texts(sums.aside)},
     )  # fmt: skip
+
+
+def _as_texts(parts: Mapping[str, Part]) -> dict[str, dict[str, Any]]:
+    """Return sums as they are stored: amounts as exact texts."""
+    return {
+        key: {
+            "rows": part.rows, "billed": f"{part.billed:f}", "effective": f"{part.effective:f}",
+            "listed": f"{part.listed:f}",
+        }
+        for key, part in sorted(parts.items())
+    }  # fmt: skip

@@ -69,12 +69,13 @@ def match(*, file: BillFile) -> Matching:
     matcher = _matched(file)
     clusters = dict(Cluster.objects.values_list("slug", "pk"))
     found = [*differences(matcher, elsewhere=_elsewhere(file)), *_about_rows(file)]
-    rows = [
+    rows: list[list[Any]] = [
         list(_hours(file, matcher.found, clusters)),
         list(_days(file, matcher.found, clusters)),
         list(_findings(file, found, clusters)),
     ]
-    for model, each in zip((BilledHour, BillMatch, BillFinding), rows, strict=True):
+    models: tuple[Any, ...] = (BilledHour, BillMatch, BillFinding)
+    for model, each in zip(models, rows, strict=True):
         model.objects.filter(file=file).delete()
         model.objects.bulk_create(each, batch_size=_BATCH)
     return Matching.objects.create(file=file, at=_now(), result=digest(_told(rows)))

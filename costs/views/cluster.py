@@ -20,7 +20,7 @@ from costs.selectors.odd_pods import odd_pods
 from costs.selectors.pool_month import Devices, Fall, PoolMonth, TenantRow, pool_month
 from costs.selectors.tenant_month import Place
 from costs.times import moment
-from costs.views import odd, shown
+from costs.views import exports, odd, shown
 from costs.views.asked import Asked, asked, query
 from costs.views.chart import percent
 from costs.views.words import hours_text, money_text, seen_text, share_text, unit, use_text
@@ -102,6 +102,7 @@ def costs(request: HttpRequest, slug: str) -> HttpResponse:
     if here and found.counted:
         context |= {
             "unit": unit(here.resource),
+            "files": exports.of_cluster(row, found.month),
             "figures": _figures(found.devices),
             "lines": lines(found, here, request.GET.get("sort", "")),
             "total": _values(found.total),

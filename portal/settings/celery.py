@@ -73,6 +73,7 @@ CELERY_TASK_ROUTES = {
     "costs.tasks.harvest": {"queue": "read"},
     "costs.tasks.harvest_all": {"queue": "read"},
     "costs.tasks.match_bills": {"queue": "read"},
+    "costs.tasks.read_bill": {"queue": "read"},
 }
 
 # Names of tasks and how often, in seconds. Tasks claim what is due in the database, so a tick

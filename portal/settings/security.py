@@ -105,6 +105,13 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 2000
 DATA_UPLOAD_MAX_NUMBER_FILES = 5
 FILE_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024
+# A bill of a month may be this large over the web; a command reads a larger one from disk.
+UPLOAD_LARGEST = env.number("GPUPORTAL_UPLOAD_MIB", 128, low=1, high=1024) * 1024 * 1024
+FILE_UPLOAD_HANDLERS = [
+    "portal.web.uploads.Bounded",
+    "django.core.files.uploadhandler.MemoryFileUploadHandler",
+    "django.core.files.uploadhandler.TemporaryFileUploadHandler",
+]
 
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}

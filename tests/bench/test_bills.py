@@ -60,3 +60,24 @@ def test_a_large_bill_needs_no_more_memory_than_a_small_one(tmp_path, capsys):
 
     assert large - before < MOST
     assert large - small < GROWTH
+
+
+GIGABYTE = 1 << 30
+PEAK = 200  # MiB of the whole process, that of the test among it
+
+
+def test_a_gigabyte_is_taken_in_two_hundred_mib(tmp_path, capsys):
+    """Also what comes over the web in pieces is read like this: one row after the other."""
+    source = BillSource.objects.create(name="aws", currency="USD")
+    path = tmp_path / "bill.csv"
+    size = file_of(path, SMALL)
+    rows = SMALL * (GIGABYTE >> 20) // max(1, size) + SMALL
+    size = file_of(path, rows)
+    started = time.perf_counter()
+    peak = peak_of(source, path, rows)
+    took = time.perf_counter() - started
+    with capsys.disabled():
+        print(f"\n{rows} rows, {size} MiB: {took:.0f} s, at most {peak} MiB")  # noqa: T201
+
+    assert size >= GIGABYTE >> 20
+    assert peak < PEAK

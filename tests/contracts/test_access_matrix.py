@@ -5,6 +5,7 @@ browser and as htmx asks. What belongs to tenant B carries a mark that must not 
 to somebody of tenant A.
 """
 
+import io
 import tomllib
 import uuid
 from datetime import timedelta
@@ -26,7 +27,7 @@ from costs.models import (
     Statement,
 )
 from costs.policy import Policy
-from costs.services import prices
+from costs.services import bills, prices
 from costs.services.facts import store
 from costs.times import HOUR, Span, instant
 from queues.models import Apply, Plan, Workload
@@ -82,6 +83,7 @@ class World:
         self.bill()
         self.keys["month"] = f"{timezone.now():%Y-%m}"
         self.keys["bill"] = self.count()
+        self.keys |= self.files()
 
     def add(self, letter, tenant, author, words):
         cluster = self.people.cluster
@@ -162,6 +164,16 @@ class World:
         store(cluster=cluster, span=span, found=[HourFacts(span.starts, tuple(found), pools)])
         source = BillSource.objects.create(name="aws", currency="USD")
         return BillFile.objects.create(source=source, name="bill.csv", sha256="a" * 64).sha256
+
+    def files(self):
+        """Two versions of what own machines cost; return the keys of source and newer file."""
+        source = BillSource.objects.create(name="own", currency="USD", kind="own")
+        head = b"month,cluster,flavor,kind,amount,currency\r\n2026-10,lab,a100,power,"
+        found = [
+            bills.take(source=source, file=io.BytesIO(head + amount), name="own.csv", actor=None)
+            for amount in (b"1,USD", b"2,USD")
+        ]
+        return {"source": source.pk, "file": found[-1].pk}
 
     def args(self, page, which):
         return [str(arg).format_map(self.keys) for arg in MATRIX[page].get(which, [])]
