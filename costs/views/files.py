@@ -5,12 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from decimal import Decimal
-from typing import Final
+from typing import Final, TypeVar
 
-from django.http import HttpResponse
+from django.http import HttpResponse, StreamingHttpResponse
 
 from portal.web.pages import PERSONAL
 
@@ -18,6 +18,9 @@ Cell = str | int | Decimal | date | None
 #: What makes a spreadsheet read text as a formula, also in the forms of East Asian keyboards.
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # noqa: RUF001
 _NOT_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9._-]+")
+_TYPE: Final = "text/csv; charset=utf-8"
+_PIECE: Final = 1 << 16
+Answer = TypeVar("Answer", HttpResponse, StreamingHttpResponse)
 BOM: Final = "\N{ZERO WIDTH NO-BREAK SPACE}"
 
 
@@ -40,13 +43,40 @@ def response(
     name: Sequence[str], head: Sequence[str], rows: Iterable[Sequence[Cell]]
 ) -> HttpResponse:
     """Answer with a file; its name is made of these parts, of ASCII without any quotes."""
+    body = "".join(lines(head, rows))
+    return _as_file(HttpResponse(body, content_type=_TYPE), name)
+
+
+def streamed(
+    name: Sequence[str], head: Sequence[str], rows: Iterable[Sequence[Cell]], *, bom: bool = True
+) -> StreamingHttpResponse:
+    """Answer with a file that is made while it is sent, of any length in the same memory.
+
+    ``bom``: the mark that tells a spreadsheet the encoding; programs do without.
+    """
+    body = lines(head, rows, bom=bom)
+    return _as_file(StreamingHttpResponse(body, content_type=_TYPE), name)
+
+
+def lines(
+    head: Sequence[str], rows: Iterable[Sequence[Cell]], *, bom: bool = True
+) -> Iterator[str]:
+    """Yield the text of a table, many rows at a time."""
     out = io.StringIO()
-    out.write(BOM)
+    out.write(BOM if bom else "")
     writer = csv.writer(out, lineterminator="\r\n")
     writer.writerow(head)
-    writer.writerows([cell(value) for value in row] for row in rows)
+    for row in rows:
+        writer.writerow([cell(value) for value in row])
+        if out.tell() > _PIECE:
+            yield out.getvalue()
+            out.seek(0)
+            out.truncate()
+    yield out.getvalue()
+
+
+def _as_file(answer: Answer, name: Sequence[str]) -> Answer:
     safe = "-".join(filter(None, (_NOT_IN_NAMES.sub("-", part).strip("-.") for part in name)))
-    answer = HttpResponse(out.getvalue(), content_type="text/csv; charset=utf-8")
     answer["Content-Disposition"] = f'attachment; filename="{safe[:120]}.csv"'
     answer["Cache-Control"] = PERSONAL
     return answer

@@ -16,7 +16,7 @@ from costs.selectors.months import Day
 from costs.selectors.pricing import all_priced
 from costs.selectors.tenant_month import TenantMonth, tenant_month
 from costs.times import moment
-from costs.views import files, shown
+from costs.views import exports, files, shown
 from costs.views.asked import Asked, asked, query
 from costs.views.chart import chart
 from costs.views.statement import listed
@@ -49,7 +49,9 @@ def costs(request: HttpRequest, slug: str) -> HttpResponse:
         "crumbs": [{"label": str(row), "url": reverse("tenant", args=[slug])}],
     }  # fmt: skip
     if found.days:
+        cluster = found.place.cluster if found.place else ""
         context |= _month(found)
+        context["files"] = exports.of_tenant(request, row, wanted.month, cluster)
     if sees_money:
         context["statements"] = listed(row)
         internal = bool(access.rights(request.user).platform)
