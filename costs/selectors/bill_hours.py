@@ -1,13 +1,14 @@
 """What the bill says of each pool and hour: the one place where a bill meets the cluster.
 
-``billed`` is asked by everything that divides a bill. It spreads the file over the devices that
-existed until rows are matched to nodes; a better answer takes its place in ``METHODS``.
+``billed`` is asked by everything that divides a bill. A file that was joined with nodes says it
+row by row; one that was not is spread over the devices that existed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Final
 
 from django.db.models import Sum
@@ -18,12 +19,14 @@ from costs.facts import Pool
 from costs.models import BillFile, BillLine, Period, PoolHour
 from costs.money import grains
 from costs.passing import PoolBill
+from costs.policy import Bucket
 from costs.rounding import split
-from costs.states import Finding
+from costs.states import Code, Finding
 from costs.times import instant
 
 Hour = tuple[Place, int]
 SPREAD: Final = "spread"
+MATCHED: Final = "matched"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +85,77 @@ def over_devices(bill: BillFile, period: Period) -> Billed | None:
     return Billed(total, {key: PoolBill(part) for key, part in parts.items()}, unused=unused)
 
 
-METHODS: Final[tuple[Callable[[BillFile, Period], Billed | None], ...]] = (over_devices,)
+def matched(bill: BillFile, period: Period) -> Billed | None:
+    """Return what came of joining the file with the nodes; four queries.
+
+    ``None`` where it was not joined. What is of hours outside of the period, or of machines that
+    no pool can be told for, is ``lost``.
+    """
+    if not bill.matchings.exists():
+        return None
+    there = _provisioned(period)
+    hours: dict[Hour, PoolBill] = {}
+    beyond: dict[str, int] = {}
+    columns = (
+        "bucket",
+        "cluster__slug",
+        "flavor",
+        "resource",
+        "hour",
+        "seconds",
+        "orphan",
+        "unknown",
+        "cost",
+    )
+    for (
+        bucket,
+        slug,
+        flavor,
+        resource,
+        hour,
+        seconds,
+        orphan,
+        unknown,
+        cost,
+    ) in bill.hours.values_list(*columns):
+        inside = hour is not None and period.starts <= hour < period.ends
+        if bucket or not inside:
+            beyond[bucket] = beyond.get(bucket, 0) + grains(cost)
+            continue
+        key = (Place(slug, Pool(flavor, resource)), instant(hour))
+        gap = max(0, seconds - orphan - unknown - there.get(key, 0)) if seconds is not None else 0
+        hours[key] = PoolBill(grains(cost), orphan, gap)
+    shared, unused = (beyond.pop(each.value, 0) for each in (Bucket.SHARED, Bucket.UNUSED))
+    return Billed(
+        total=grains(bill.effective), hours=hours, shared=shared, unused=unused,
+        lost=sum(beyond.values()), method=MATCHED, findings=list(_findings(bill)),
+    )  # fmt: skip
+
+
+def _provisioned(period: Period) -> dict[Hour, int]:
+    rows = PoolHour.objects.filter(hour__gte=period.starts, hour__lt=period.ends)
+    names = ("cluster__slug", "flavor", "resource", "hour", "ready", "cordoned", "down")
+    return {
+        (Place(slug, Pool(flavor, resource)), instant(hour)): sum(devices)
+        for slug, flavor, resource, hour, *devices in rows.values_list(*names)
+    }
+
+
+def _findings(bill: BillFile) -> Iterator[Finding]:
+    """Yield what the join found; parts and corrections are told from the rows by others."""
+    told = (
+        Code.MATCHED, Code.WITHIN_TOLERANCE, Code.PROVISIONAL, Code.LATE_CORRECTION, Code.DOUBLE_SPLIT,
+    )  # fmt: skip
+    rows = bill.findings.exclude(code__in=[each.value for each in told]).select_related("cluster")
+    for each in rows.order_by("code", "subject"):
+        yield Finding(
+            Code(each.code), each.subject[:300], Fraction(each.difference), Fraction(each.whole),
+            cluster=each.cluster.slug if each.cluster else "",
+            facts={"node": each.node, "worth": str(each.money), "source": bill.source.name},
+        )  # fmt: skip
+
+
+METHODS: Final[tuple[Callable[[BillFile, Period], Billed | None], ...]] = (matched, over_devices)
 
 
 def stamp(bill: BillFile) -> str:
@@ -90,4 +163,5 @@ def stamp(bill: BillFile) -> str:
 
     It is among the inputs of a run, so that a bill that is matched anew is reconciled anew.
     """
-    return f"{SPREAD} {bill.sha256}"
+    joined = getattr(bill, "joined", None)
+    return f"{MATCHED} {joined}" if joined else f"{SPREAD} {bill.sha256}"

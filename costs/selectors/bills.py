@@ -130,7 +130,7 @@ def totals(file: BillFile, key: str) -> list[Total]:
 
 def _places(file: BillFile) -> list[dict[str, Any]]:
     """Return the pools of a file: device-seconds, those of no node, cost, and the mean rate."""
-    rows = BilledHour.objects.filter(file=file, bucket="").values(
+    rows: Any = BilledHour.objects.filter(file=file, bucket="").values(
         "cluster__slug", "cluster__display_name", "flavor", "resource"
     )
     found = rows.annotate(
@@ -141,7 +141,7 @@ def _places(file: BillFile) -> list[dict[str, Any]]:
 
 
 def _buckets(file: BillFile) -> list[dict[str, Any]]:
-    rows = BilledHour.objects.filter(file=file).exclude(bucket="").values("bucket")
+    rows: Any = BilledHour.objects.filter(file=file).exclude(bucket="").values("bucket")
     return list(rows.annotate(cost=Sum("cost")).order_by("bucket"))
 
 

@@ -16,10 +16,11 @@ from costs.facts import Fact, Pool, Quality
 from costs.focus_columns import COLUMNS, CONDITIONAL
 from costs.models import TenantHour
 from costs.money import PLACES, shown
+from costs.passing import charged
 from costs.rates import CREDITS, Basis, NotKnown, PriceKey, Purchase, Unpriced, quantity
 from costs.selectors import hours
 from costs.selectors.months import Month
-from costs.selectors.pricing import Book, books, charged
+from costs.selectors.pricing import Book, books
 from costs.times import HOUR, instant, moment
 from portal.web.errors import Refused
 
@@ -96,7 +97,8 @@ def _refuse_gaps(made: Export, rows: QuerySet[TenantHour]) -> None:
     """Look for what has no price before the first byte is sent; one query."""
     names = sorted(set(_SUMS.values()) | {"admitted", "draining", "running"})
     known = rows.exclude(quality=Quality.MISSING)
-    for row in known.values("hour", "flavor").annotate(**{f"s_{n}": Sum(n) for n in names}):
+    sums: Any = known.values("hour", "flavor").annotate(**{f"s_{n}": Sum(n) for n in names})
+    for row in sums:
         hour = instant(row["hour"])
         policy = made.book.policies.at(hour)
         for basis in charged(policy) if policy else ():
@@ -162,9 +164,11 @@ def _row(made: Export, fact: Fact, basis: Basis, seconds: Fraction) -> dict[str,
         "x_Coverage": _hours(fact.coverage), "x_PriceVersion": str(made.book.version),
         "x_ReconState": fact.quality.value,
     }  # fmt: skip
-    return row | (
-        _quantities(made, fact.pool, basis, seconds, charge.rate) if basis not in CREDITS else {}
-    )
+    # Prices are in the currency of the bill: there is no other.
+    row |= {"PricingCurrency": row["BillingCurrency"], "PricingCurrencyEffectiveCost": amount}
+    if basis in CREDITS:
+        return row
+    return row | _quantities(made, fact.pool, basis, seconds, charge.rate)
 
 
 def _quantities(
@@ -177,6 +181,7 @@ def _quantities(
         "ConsumedQuantity": _hours(seconds), "ConsumedUnit": unit,
         "PricingQuantity": _hours(seconds), "PricingUnit": unit, "PricingCategory": "Standard",
         "ListUnitPrice": rate, "ContractedUnitPrice": rate,
+        "PricingCurrencyListUnitPrice": rate, "PricingCurrencyContractedUnitPrice": rate,
         "SkuId": sku, "SkuMeter": f"{basis.value} GPU hours", "SkuPriceId": f"{sku}/{made.book.version}",
     }  # fmt: skip
 

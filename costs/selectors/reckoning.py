@@ -10,13 +10,17 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Final
 
+from django.db.models import OuterRef, Subquery
+
 from costs import passing
 from costs.comparing import Comparison, Place, Tolerances
 from costs.facts import Fact, Pool
 from costs.models import (
     BillFile,
     BillLine,
+    BillSource,
     ExchangeRate,
+    Matching,
     Period,
     PolicyVersion,
     PoolTolerance,
@@ -86,11 +90,18 @@ def given(period: Period) -> Given:
 
 
 def bills(period: Period) -> list[BillFile]:
-    """Return the files that count for exactly the time of a period, one for each source."""
+    """Return the files that count for exactly the time of a period, one for each source.
+
+    Each has the hash of its newest join with the nodes as ``joined``.
+    """
+    paid = [each.value for each in BillSource.PAID]
     rows = BillFile.objects.filter(
-        state=BillFile.State.ACTIVE, period_starts=period.starts, period_ends=period.ends
-    )
-    return list(rows.select_related("source").order_by("source__name"))
+        state=BillFile.State.ACTIVE, period_starts=period.starts, period_ends=period.ends,
+        source__kind__in=paid,
+    )  # fmt: skip
+    newest = Matching.objects.filter(file=OuterRef("pk")).order_by("-at", "-pk")
+    joined = rows.annotate(joined=Subquery(newest.values("result")[:1]))
+    return list(joined.select_related("source").order_by("source__name"))
 
 
 def bill_of(period: Period) -> BillFile | None:

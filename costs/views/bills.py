@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from costs import tasks
-from costs.forms import SourceForm, UploadForm
+from costs.forms.bills import SourceForm, UploadForm
 from costs.ingest import own
 from costs.models import BillFile, BillSource
 from costs.selectors import bills, opinions
