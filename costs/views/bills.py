@@ -43,8 +43,8 @@ def overview(request: HttpRequest) -> HttpResponse:
     access.require(request.user, SEE)
     context = {
         "sources": [words.source(each) for each in bills.sources()],
-        "may_add": access.can(request.user, TAKE),
-    }
+        "may_add": access.can(request.user, TAKE), "crumbs": _crumbs()[:1],
+    }  # fmt: skip
     return page(request, "costs/bills.html", context)
 
 
@@ -58,7 +58,7 @@ def add(request: HttpRequest) -> HttpResponse:
         found = add_source(actor=_person(request), **form.cleaned_data)
         messages.success(request, _("Hand in the first file of %(name)s.") % {"name": found})
         return redirect("bill-source", found.pk)
-    context = {"form": form, "crumbs": [_crumb()]}
+    context = {"form": form, "crumbs": _crumbs()}
     return page(request, "costs/bill_source_new.html", context, status=422 if form.errors else 200)
 
 
@@ -77,7 +77,7 @@ def source(request: HttpRequest, pk: int) -> HttpResponse:
     context = {
         "source": row, "form": form, "may_take": access.can(request.user, TAKE),
         "kind": row.get_kind_display(), "versions": keyset(bills.versions(row), request.GET, _SORTS),
-        "own": row.kind == BillSource.Kind.OWN, "crumbs": [_crumb()],
+        "own": row.kind == BillSource.Kind.OWN, "crumbs": _crumbs(),
     }  # fmt: skip
     return page(request, "costs/bill_source.html", context, status=422 if form.errors else 200)
 
@@ -111,7 +111,7 @@ def file(request: HttpRequest, pk: int) -> HttpResponse:
         "older": bills.before(row), "waiting": row.state == BillFile.State.STAGED,
         "beside": words.beside(row, opinions.beside(row)) if compares and row.period_starts else [],
         "compares": compares, "may_take": access.can(request.user, TAKE), "form": UploadForm(),
-        "crumbs": [_crumb(), _crumb(row.source)],
+        "crumbs": _crumbs(row.source),
     }  # fmt: skip
     return page(request, "costs/bill_file.html", context, "report")
 
@@ -129,7 +129,7 @@ def changes(request: HttpRequest, pk: int) -> HttpResponse:
         "file": row, "older": older, "currency": row.source.currency, "month": words.month(row),
         "changes": words.changes(found, row.source.currency), "count": count,
         "rest": count - len(found),
-        "crumbs": [_crumb(), _crumb(row.source), _crumb(row)],
+        "crumbs": _crumbs(row.source, row),
     }  # fmt: skip
     return page(request, "costs/bill_changes.html", context)
 
@@ -173,8 +173,13 @@ def _person(request: HttpRequest) -> Any:
     return request.user
 
 
-def _crumb(of: BillSource | BillFile | None = None) -> dict[str, str]:
-    if of is None:
-        return {"label": _("Bills"), "url": reverse("bills")}
-    name = "bill-source" if isinstance(of, BillSource) else "bill-file"
-    return {"label": str(of), "url": reverse(name, args=[of.pk])}
+def _crumbs(*of: BillSource | BillFile) -> list[dict[str, str]]:
+    """Return the way to a page: costs, bills, and the things above it."""
+    found = [
+        {"label": _("Costs"), "url": reverse("costs")},
+        {"label": _("Bills"), "url": reverse("bills")},
+    ]
+    for each in of:
+        name = "bill-source" if isinstance(each, BillSource) else "bill-file"
+        found.append({"label": str(each), "url": reverse(name, args=[each.pk])})
+    return found

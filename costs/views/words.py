@@ -54,7 +54,8 @@ def percent_text(part: Fraction) -> str:
 def share_text(part: Fraction) -> str:
     """Return a part of the whole as a percentage with one decimal."""
     found = shown(part * 100, DECIMALS)
-    return _("%(n)s %%") % {"n": number_format(found, decimal_pos=DECIMALS)}
+    text = number_format(abs(found), decimal_pos=DECIMALS)
+    return _("%(n)s %%") % {"n": f"{MINUS}{text}" if found < 0 else text}
 
 
 def seen_text(use: Use | None) -> str:
