@@ -8,8 +8,8 @@ from typing import Final
 from django.utils import timezone
 
 from costs.models import MetricsSource
-from costs.services import harvest as harvesting
 from costs.services import bills, hourly, matches, progress
+from costs.services import harvest as harvesting
 from portal.celery import task
 from tenants.models import Cluster
 

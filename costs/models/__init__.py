@@ -3,8 +3,8 @@
 from costs.models.bills import BillFile, BillLine, BillPart, BillProblem, BillSource
 from costs.models.facts import PoolHour, Run, TenantHour
 from costs.models.generated import GeneratedTime
-from costs.models.metrics import GaugeHour, Harvest, MetricsSource, UsedHour
 from costs.models.matches import BilledHour, BillFinding, BillMatch, Matching, OpinionLine
+from costs.models.metrics import GaugeHour, Harvest, MetricsSource, UsedHour
 from costs.models.periods import Period, Statement, StatementLine
 from costs.models.prices import ExchangeRate, PolicyVersion, Price, PriceBook, PriceVersion
 from costs.models.reconciling import Discrepancy, Dispute, PoolTolerance, Reconciliation
@@ -22,11 +22,11 @@ __all__ = [
     "Discrepancy",
     "Dispute",
     "ExchangeRate",
-    "GeneratedTime",
     "GaugeHour",
+    "GeneratedTime",
     "Harvest",
-    "MetricsSource",
     "Matching",
+    "MetricsSource",
     "OpinionLine",
     "Period",
     "PolicyVersion",

@@ -88,47 +88,26 @@ def over_devices(bill: BillFile, period: Period) -> Billed | None:
 def matched(bill: BillFile, period: Period) -> Billed | None:
     """Return what came of joining the file with the nodes; four queries.
 
-    ``None`` where it was not joined. What is of hours outside of the period, or of machines that
-    no pool can be told for, is ``lost``.
+    ``None`` where it was not joined. What is of hours outside of the period is ``lost``.
     """
     if not bill.matchings.exists():
         return None
     there = _provisioned(period)
     hours: dict[Hour, PoolBill] = {}
     beyond: dict[str, int] = {}
-    columns = (
-        "bucket",
-        "cluster__slug",
-        "flavor",
-        "resource",
-        "hour",
-        "seconds",
-        "orphan",
-        "unknown",
-        "cost",
-    )
-    for (
-        bucket,
-        slug,
-        flavor,
-        resource,
-        hour,
-        seconds,
-        orphan,
-        unknown,
-        cost,
-    ) in bill.hours.values_list(*columns):
-        inside = hour is not None and period.starts <= hour < period.ends
-        if bucket or not inside:
-            beyond[bucket] = beyond.get(bucket, 0) + grains(cost)
+    for each in bill.hours.select_related("cluster"):
+        hour, cost = each.hour, grains(each.cost)
+        if hour is None or each.cluster is None or not period.starts <= hour < period.ends:
+            beyond[each.bucket] = beyond.get(each.bucket, 0) + cost
             continue
-        key = (Place(slug, Pool(flavor, resource)), instant(hour))
-        gap = max(0, seconds - orphan - unknown - there.get(key, 0)) if seconds is not None else 0
-        hours[key] = PoolBill(grains(cost), orphan, gap)
+        key = (Place(each.cluster.slug, Pool(each.flavor, each.resource)), instant(hour))
+        known = (each.seconds or 0) - each.orphan - each.unknown
+        hours[key] = PoolBill(cost, each.orphan, max(0, known - there.get(key, 0)))
     shared, unused = (beyond.pop(each.value, 0) for each in (Bucket.SHARED, Bucket.UNUSED))
+    lost = beyond.pop("", 0)
     return Billed(
         total=grains(bill.effective), hours=hours, shared=shared, unused=unused,
-        lost=sum(beyond.values()), method=MATCHED, findings=list(_findings(bill)),
+        lost=lost, buckets=beyond, method=MATCHED, findings=list(_findings(bill)),
     )  # fmt: skip
 
 
@@ -151,7 +130,7 @@ def _findings(bill: BillFile) -> Iterator[Finding]:
         yield Finding(
             Code(each.code), each.subject[:300], Fraction(each.difference), Fraction(each.whole),
             cluster=each.cluster.slug if each.cluster else "",
-            facts={"node": each.node, "worth": str(each.money), "source": bill.source.name},
+            facts={"node": each.node, "source": bill.source.name}, money=Fraction(each.money),
         )  # fmt: skip
 
 

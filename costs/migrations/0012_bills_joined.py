@@ -41,7 +41,7 @@ def triggers():
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("costs", "0008_metrics"),
+        ("costs", "0011_generated_time"),
         ("tenants", "0004_sessions"),
     ]
 
