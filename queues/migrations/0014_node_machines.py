@@ -2,7 +2,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("queues", "0012_pod_history")]
+    dependencies = [("queues", "0013_interval_by_time")]
 
     operations = [
         migrations.AddField(
