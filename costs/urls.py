@@ -9,12 +9,15 @@ from costs.views import (
     closing,
     cluster,
     disputes,
+    efficiency,
     exports,
     home,
+    lost,
     metrics,
     statement,
     tenant,
     tolerances,
+    utilisation,
 )
 
 urlpatterns = [
@@ -42,6 +45,17 @@ urlpatterns = [
     path("costs/policies/<int:pk>/activate/", books.policy_activate, name="costs-policy-activate"),
     path("t/<slug:slug>/costs/", tenant.costs, name="tenant-costs"),
     path("t/<slug:slug>/costs.csv", tenant.costs_csv, name="tenant-costs-csv"),
+    path("t/<slug:slug>/costs/utilisation/", utilisation.tenant, name="tenant-utilisation"),
+    path(
+        "t/<slug:slug>/costs/utilisation.csv",
+        utilisation.tenant_csv,
+        name="tenant-utilisation-csv",
+    ),
+    path("t/<slug:slug>/costs/efficiency/", efficiency.tenant, name="tenant-efficiency"),
+    path("t/<slug:slug>/costs/efficiency.csv", efficiency.tenant_csv, name="tenant-efficiency-csv"),
+    path("t/<slug:slug>/costs/lost/", lost.lost, name="tenant-lost"),
+    path("t/<slug:slug>/costs/lost.csv", lost.lost_csv, name="tenant-lost-csv"),
+    path("t/<slug:slug>/statements/", statement.statements_, name="tenant-statements"),
     path("t/<slug:slug>/statements/<int:period>/", statement.statement, name="statement"),
     path(
         "t/<slug:slug>/statements/<int:period>.csv", statement.statement_csv, name="statement-csv"
@@ -50,6 +64,22 @@ urlpatterns = [
     path("t/<slug:slug>/disputes/<int:pk>/", disputes.dispute, name="dispute"),
     path("t/<slug:slug>/disputes/<int:pk>/answer/", disputes.answer, name="dispute-answer"),
     path("clusters/<slug:slug>/costs/", cluster.costs, name="cluster-costs"),
+    path(
+        "clusters/<slug:slug>/costs/utilisation/",
+        utilisation.cluster,
+        name="cluster-utilisation",
+    ),
+    path(
+        "clusters/<slug:slug>/costs/utilisation.csv",
+        utilisation.cluster_csv,
+        name="cluster-utilisation-csv",
+    ),
+    path(
+        "clusters/<slug:slug>/costs/efficiency.csv",
+        efficiency.cluster_csv,
+        name="cluster-efficiency-csv",
+    ),
+    path("clusters/<slug:slug>/costs/efficiency/", efficiency.cluster, name="cluster-efficiency"),
     path("clusters/<slug:slug>/metrics/", metrics.source, name="cluster-metrics"),
     path("clusters/<slug:slug>/metrics/test/", metrics.test, name="cluster-metrics-test"),
     path("clusters/<slug:slug>/metrics/remove/", metrics.remove, name="cluster-metrics-remove"),

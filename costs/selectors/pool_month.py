@@ -140,6 +140,12 @@ def pool_month(cluster_id: int, month: Month, wanted: Pool | None, now: int) -> 
     )
 
 
+def pools_of(cluster_id: int, month: Month) -> list[Pool]:
+    """Return the pools that were counted in a month, in their order; one query."""
+    rows = PoolHour.objects.filter(within(month.span), cluster=cluster_id)
+    return sorted(Pool(*each) for each in rows.values_list("flavor", "resource").distinct())
+
+
 def _tenants(rows: QuerySet[TenantHour]) -> tuple[list[TenantRow], Use | None]:
     """Add up the hours of each tenant that were watched, and the use of all; one query."""
     watched = rows.exclude(quality=Quality.MISSING)

@@ -35,6 +35,7 @@ class TenantMonth:
 
     ``places`` names the clusters of all pools in which the tenant has hours. ``facts`` are the
     hours that were watched, ``total`` their sums: ``None`` if there are none, which is not 0.
+    ``counted`` are the hours of the cluster that were counted and watched.
     """
 
     month: Month
@@ -44,6 +45,7 @@ class TenantMonth:
     facts: list[Fact]
     total: Sums | None
     counted_to: int | None
+    counted: frozenset[int] = frozenset()
 
     def hours(self, quality: Quality) -> int:
         """Return how many hours of the month are known this well."""
@@ -70,6 +72,7 @@ def tenant_month(tenant_id: int, month: Month, wanted: Place | None, now: int) -
     facts = found[place]
     parts = days(month.span, facts, hours, now)
     watched = [each for each in facts if each.quality is not Quality.MISSING]
+    blind = {each.hour for each in facts if each.quality is Quality.MISSING}
     return TenantMonth(
         month=month,
         places=names,
@@ -78,6 +81,7 @@ def tenant_month(tenant_id: int, month: Month, wanted: Place | None, now: int) -
         facts=watched,
         total=sums(watched) if any(day.sums for day in parts) else None,
         counted_to=max(hours | {each.hour for each in facts}) + HOUR,
+        counted=frozenset(hours - blind),
     )
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-from django.http import HttpRequest, QueryDict
+from django.http import Http404, HttpRequest, QueryDict
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from costs.selectors.months import Month
 from costs.selectors.tenant_month import Place
@@ -51,6 +52,14 @@ def asked(request: HttpRequest) -> Asked:
     given = {"month": month, "pool": place}
     wrong = tuple(key for key, found in given.items() if request.GET.get(key) and found is None)
     return Asked(month or current, place, instant(now), current, wrong)
+
+
+def exactly(request: HttpRequest) -> Asked:
+    """Read what a program asks for: it must not get another month than it has named."""
+    wanted = asked(request)
+    if wanted.wrong:
+        raise Http404(_("No such month or pool."))
+    return wanted
 
 
 def _month(query: QueryDict) -> Month | None:

@@ -20,14 +20,13 @@ from costs.selectors.odd_pods import odd_pods
 from costs.selectors.pool_month import Devices, Fall, PoolMonth, TenantRow, pool_month
 from costs.selectors.tenant_month import Place
 from costs.times import moment
-from costs.views import exports, odd, shown
-from costs.views.asked import Asked, asked, query
+from costs.views import exports, odd, places, sections, shown
+from costs.views.asked import asked, query
 from costs.views.chart import percent
 from costs.views.words import hours_text, money_text, seen_text, share_text, unit, use_text
 from costs.waterfall import Row
 from portal.web.pages import page
 from tenants import access
-from tenants.models import Cluster
 
 _USED: Final = "used"
 _NAME: Final = "tenant"
@@ -82,17 +81,17 @@ class Step(NamedTuple):
 def costs(request: HttpRequest, slug: str) -> HttpResponse:
     """Show a month of a pool with all its tenants."""
     row = access.cluster(request.user, slug, "cluster.details")
-    wanted = _asked(request, row)
+    wanted = places.of_one_cluster(asked(request), row.slug)
     place = wanted.place
     pool = Pool(place.flavor, place.resource) if place else None
     found = pool_month(row.pk, wanted.month, pool, wanted.now)
     here = Place(slug, *found.pool) if found.pool else None
-    sides = {"previous": wanted.previous, "following": wanted.following}
     strange = odd_pods(row.pk)
     context: dict[str, Any] = {
         "cluster": row, "asked": wanted, "found": found, "date": moment(wanted.month.span.starts).date(),
-        "links": {key: query(month, wanted.place) for key, month in sides.items() if month},
-        "places": _places(slug, wanted, found), "place": here, "sorts": _sorts(),
+        "links": places.months(wanted, wanted.place),
+        "sections": sections.of_cluster(slug, "cluster-costs", query(wanted.month, wanted.place)),
+        "places": places.of_cluster(slug, wanted, found.pools, here), "place": here, "sorts": _sorts(),
         "odd": strange, "pods": odd.rows(strange.pods), "orphans": odd.rows(strange.orphans),
         "crumbs": [
             {"label": _("Clusters"), "url": reverse("clusters")},
@@ -113,26 +112,6 @@ def costs(request: HttpRequest, slug: str) -> HttpResponse:
         if found.fall.currency:
             context |= _money(found.fall)
     return page(request, "costs/cluster.html", context)
-
-
-def _asked(request: HttpRequest, row: Cluster) -> Asked:
-    """Read what is asked for; a pool of another cluster is none of this one."""
-    found = asked(request)
-    if found.place and found.place.cluster != row.slug:
-        return found._replace(place=None, wrong=(*found.wrong, "pool"))
-    return found
-
-
-def _places(slug: str, wanted: Asked, found: PoolMonth) -> list[dict[str, object]]:
-    flavors = [each.flavor for each in found.pools]
-    return [
-        {
-            "label": each.flavor if flavors.count(each.flavor) == 1 else " · ".join(each),
-            "url": query(wanted.month, Place(slug, *each)),
-            "current": each == found.pool,
-        }
-        for each in found.pools
-    ]
 
 
 def _sorts() -> list[tuple[str, str]]:

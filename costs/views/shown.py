@@ -6,12 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
+from fractions import Fraction
 from typing import Final, NamedTuple
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from costs.facts import Quality
+from costs.money import shown as places
 from costs.policy import Base
 from costs.rates import Basis
 from costs.selectors.hours import Sums
@@ -107,6 +109,11 @@ class Shown:
     rows: list[Row]
     due: str
     why_not: str
+
+
+def exact(part: Fraction) -> Decimal:
+    """Return a part of the whole as files have it, to six places."""
+    return places(part)
 
 
 def figures(sums: Sums) -> list[Figure]:

@@ -20,7 +20,7 @@ from costs.models import Dispute, Period, Statement, StatementLine
 from costs.rates import Basis
 from costs.selectors import statements
 from costs.services.periods import CORRECTION, CREDIT
-from costs.views import files, shown
+from costs.views import files, sections, shown
 from costs.views.home import dispute_rows
 from costs.views.period_words import LOOKS, local, month_text
 from costs.views.policy_words import policy_text
@@ -93,8 +93,22 @@ def statement(request: HttpRequest, slug: str, period: int) -> HttpResponse:
             {"label": str(row), "url": reverse("tenant", args=[slug])},
             {"label": _("Costs"), "url": reverse("tenant-costs", args=[slug])},
         ],
+        "sections": sections.of_tenant(request, row, "tenant-statements"),
     }  # fmt: skip
     return page(request, "costs/statement.html", context)
+
+
+@require_safe
+@login_required
+def statements_(request: HttpRequest, slug: str) -> HttpResponse:
+    """List the newest statements of a tenant."""
+    row = access.tenant(request.user, slug, "tenant.costs")
+    context = {
+        "tenant": row, "statements": listed(row),
+        "sections": sections.of_tenant(request, row, "tenant-statements"),
+        "crumbs": [{"label": str(row), "url": reverse("tenant", args=[slug])}],
+    }  # fmt: skip
+    return page(request, "costs/statements.html", context)
 
 
 @require_safe

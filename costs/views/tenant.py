@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from django.contrib.auth.decorators import login_required
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from costs.facts import Quality
@@ -16,8 +15,8 @@ from costs.selectors.months import Day
 from costs.selectors.pricing import all_priced
 from costs.selectors.tenant_month import TenantMonth, tenant_month
 from costs.times import moment
-from costs.views import exports, files, shown
-from costs.views.asked import Asked, asked, query
+from costs.views import exports, files, places, sections, shown
+from costs.views.asked import asked, exactly, query
 from costs.views.chart import chart
 from costs.views.statement import listed
 from costs.views.words import hours, unit
@@ -44,8 +43,9 @@ def costs(request: HttpRequest, slug: str) -> HttpResponse:
     sees_money = access.can(request.user, "tenant.costs", row)
     context: dict[str, Any] = {
         "tenant": row, "asked": wanted, "found": found, "sees_money": sees_money,
-        "places": _places(wanted, found), "date": moment(wanted.month.span.starts).date(),
-        "links": _links(wanted, found), "csv": reverse("tenant-costs-csv", args=[slug]) + query(wanted.month, found.place),
+        "places": places.of_tenant(wanted, found), "date": moment(wanted.month.span.starts).date(),
+        "links": places.months(wanted, wanted.place and found.place), "csv": reverse("tenant-costs-csv", args=[slug]) + query(wanted.month, found.place),
+        "sections": sections.of_tenant(request, row, "tenant-costs", query(wanted.month, wanted.place)),
         "crumbs": [{"label": str(row), "url": reverse("tenant", args=[slug])}],
     }  # fmt: skip
     if found.days:
@@ -76,44 +76,12 @@ def _month(found: TenantMonth) -> dict[str, Any]:
     }
 
 
-def _links(wanted: Asked, found: TenantMonth) -> dict[str, str]:
-    """Return the addresses of the months beside this one, in the same pool."""
-    place = wanted.place and found.place
-    sides = {"previous": wanted.previous, "following": wanted.following}
-    return {key: query(month, place) for key, month in sides.items() if month}
-
-
-def _places(wanted: Asked, found: TenantMonth) -> list[dict[str, object]]:
-    """Return the switch between pools, by cluster where there are several."""
-    several = len(set(found.places.values())) > 1
-    same = {each.flavor for each in found.places}
-    return [
-        {
-            "label": " · ".join(
-                part
-                for part, needed in (
-                    (cluster, several),
-                    (each.flavor, True),
-                    (each.resource.rpartition("/")[2], len(same) < len(found.places)),
-                )
-                if needed
-            ),
-            "url": query(wanted.month, each),
-            "current": each == found.place,
-        }
-        for each, cluster in found.places.items()
-    ]
-
-
 @require_safe
 @login_required
 def costs_csv(request: HttpRequest, slug: str) -> HttpResponse:
     """Give the table of the page as a file, a row for each day that has begun."""
     row = access.tenant(request.user, slug, "tenant.numbers")
-    wanted = asked(request)
-    if wanted.wrong:
-        # A program must not get another month than the one that it asked for.
-        raise Http404(_("No such month or pool."))
+    wanted = exactly(request)
     found = tenant_month(row.pk, wanted.month, wanted.place, wanted.now)
     name = ["costs", slug, *(found.place or ()), str(wanted.month)]
     return files.response(name, HEAD, _rows(row, found))

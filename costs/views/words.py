@@ -30,6 +30,11 @@ def hours_text(seconds: Fraction | int) -> str:
     return f"{MINUS}{text}" if found < 0 else text
 
 
+def devices_text(number: Fraction) -> str:
+    """Return a mean number of devices with one decimal: "13.5"."""
+    return hours_text(number * HOUR)
+
+
 def money_text(amount: Fraction | Decimal, currency: str) -> str:
     """Return an amount with the decimal places of its currency, without its code."""
     found = rounded(amount, currency)
