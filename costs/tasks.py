@@ -8,7 +8,7 @@ from typing import Final
 from django.utils import timezone
 
 from costs.models import MetricsSource
-from costs.services import bills, hourly, matches, progress
+from costs.services import bills, cases, hourly, matches, progress
 from costs.services import harvest as harvesting
 from portal.celery import task
 from tenants.models import Cluster
@@ -31,6 +31,20 @@ def count(cluster_id: int) -> None:
     """Count the hours of a cluster that are due."""
     if hourly.take_turn(cluster_id, seconds=BUDGET):
         count.wake(cluster_id)
+
+
+@task
+def look_all() -> None:
+    """Wake a worker for each cluster that looks for idle devices."""
+    for cluster_id in Cluster.objects.order_by("pk").values_list("pk", flat=True):
+        look.wake(cluster_id)
+
+
+@task
+def look(cluster_id: int) -> None:
+    """Look for idle devices in a cluster."""
+    for cluster in Cluster.objects.filter(pk=cluster_id):
+        cases.look(cluster)
 
 
 @task

@@ -1,6 +1,8 @@
 """Rows of the reconciliation; each module is one part of it."""
 
 from costs.models.bills import BillFile, BillLine, BillPart, BillProblem, BillSource
+from costs.models.budgets import Budget
+from costs.models.cases import Case
 from costs.models.facts import PoolHour, Run, TenantHour
 from costs.models.generated import GeneratedTime
 from costs.models.matches import BilledHour, BillFinding, BillMatch, Matching, OpinionLine
@@ -19,6 +21,8 @@ __all__ = [
     "BillProblem",
     "BillSource",
     "BilledHour",
+    "Budget",
+    "Case",
     "Discrepancy",
     "Dispute",
     "ExchangeRate",

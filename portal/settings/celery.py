@@ -68,6 +68,8 @@ CELERY_TASK_ROUTES = {
     "queues.tasks.sweep": {"queue": "read"},
     "costs.tasks.count": {"queue": "read"},
     "costs.tasks.count_all": {"queue": "read"},
+    "costs.tasks.look": {"queue": "read"},
+    "costs.tasks.look_all": {"queue": "read"},
     "costs.tasks.reconcile": {"queue": "read"},
     "costs.tasks.reconcile_all": {"queue": "read"},
     "costs.tasks.harvest": {"queue": "read"},
@@ -95,6 +97,11 @@ BEAT_SCHEDULE: dict[str, dict[str, object]] = {
         "task": "costs.tasks.count_all",
         "schedule": 600.0,
         "options": {"queue": "read", "expires": 60},
+    },
+    "look for idle devices": {
+        "task": "costs.tasks.look_all",
+        "schedule": 3600.0,
+        "options": {"queue": "read", "expires": 600},
     },
     # Of months that are over, those whose hours, bill, prices or policy have changed.
     "reconcile the months that are over": {

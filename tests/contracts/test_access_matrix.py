@@ -20,6 +20,7 @@ from costs.facts import Fact, HourFacts, Pool, PoolFact, Quality
 from costs.models import (
     BillFile,
     BillSource,
+    Case,
     Discrepancy,
     Dispute,
     Period,
@@ -108,7 +109,13 @@ class World:
                 devices=8, state=("running", "waiting", "waiting")[number], stage="quota", position=number or None,
                 created_at=timezone.now(), resource_version="1", observed_at=timezone.now(),
             )  # fmt: skip
+        case = Case.objects.create(
+            cluster=cluster, tenant=tenant, kind="unheld", subject=f"{tenant.slug}-train", queue=f"{tenant.slug}-train",
+            flavor="a100", resource="nvidia.com/gpu", devices=4, nominal=16, since=timezone.now(),
+            found_at=timezone.now(), seen_at=timezone.now(), answer=words,
+        )  # fmt: skip
         self.keys |= {
+            f"case_{letter}": case.pk,
             f"request_{letter}": request.pk,
             f"plan_{letter}": plan.pk,
             f"apply_{letter}": apply.pk,
