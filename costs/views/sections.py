@@ -49,6 +49,7 @@ def of_cluster(slug: str, current: str, query: str = "") -> list[Section]:
     """Return the pages of a cluster's costs."""
     found = [
         ("cluster-costs", _("Month"), query),
+        ("cluster-teams", _("By tenant"), query),
         ("cluster-utilisation", _("Utilisation"), query),
         ("cluster-efficiency", _("Efficiency"), query),
         ("cluster-idle", _("Idle"), ""),
