@@ -8,8 +8,8 @@ from typing import Final
 
 from django.db.models import Exists, OuterRef, Sum
 
-from costs.selectors.holdings import HOLDING
 from queues.models import Lifetime, PodRun
+from queues.models.intervals import HOLDING
 
 #: More than these are counted and not listed.
 MOST: Final = 50

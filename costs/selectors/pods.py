@@ -14,9 +14,10 @@ from django.db.models import F, Q, Value
 
 from costs.facts import NodeTime, PodTime, Pool
 from costs.pods import Around, Quota, Seen, pod_times
-from costs.selectors.holdings import HOLDING, Owners
+from costs.selectors.holdings import Owners
 from costs.times import Span, instant, moment
 from queues.models import Interval, Lifetime, PodInterval, PodRun
+from queues.models.intervals import HOLDING
 
 _CHUNK: Final = 5000
 _POD: Final = (
