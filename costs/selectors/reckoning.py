@@ -190,8 +190,8 @@ def _beyond_pools(tally: Tally, asked: Billed, policy: Policy | None, lost: int)
         for key, count in more.grains.items():
             if added := count - pools.grains.get(key, 0):
                 tally.add(key, 0, added)
-    for bucket, amount in sorted(asked.buckets.items()):
-        passing.kept(tally, bucket, amount)
+    for name, amount in sorted(asked.buckets.items()):
+        passing.kept(tally, name, amount)
     passing.kept(tally, Bucket.UNALLOCATED, lost)
 
 
