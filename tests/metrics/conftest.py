@@ -33,7 +33,7 @@ def place(server):
 
 
 @pytest.fixture
-def client(place):
+def asking(place):
     with Prometheus(place) as found:
         yield found
 
@@ -45,8 +45,8 @@ def source():
 
 
 @pytest.fixture
-def asked(client, source):
-    return ask(client, source, STORY)
+def asked(asking, source):
+    return ask(asking, source, STORY)
 
 
 @pytest.fixture

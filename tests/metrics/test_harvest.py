@@ -317,18 +317,18 @@ def test_what_prometheus_has_forgotten_is_not_asked(lab, server):
 def test_a_turn_tests_the_source_first_and_ends_where_nobody_answers(lab, proxy):
     """The history has no sample of today, so the test finds no job; then nothing is asked."""
     connect(lab, proxy)
-    assert take_turn(lab.cluster.pk, seconds=5) is False
+    assert take_turn(lab.cluster.pk, seconds=3600) is False
     source = MetricsSource.objects.get()
     assert (source.code, source.problem_field, source.is_checked) == ("GP-5613", "job", True)
     assert not Harvest.objects.exists()
     MetricsSource.objects.update(code="", problem="")
     proxy.rules.add(action=fail(503), times=None)
-    assert take_turn(lab.cluster.pk, seconds=60) is False
+    assert take_turn(lab.cluster.pk, seconds=3600) is False
     # One failed attempt says enough of a server that is down, and the page says it too.
     assert Harvest.objects.count() == 1
     assert MetricsSource.objects.get().code == "GP-5604"
     # While it is down, no hour is blamed.
-    assert take_turn(lab.cluster.pk, seconds=60) is False
+    assert take_turn(lab.cluster.pk, seconds=3600) is False
     assert Harvest.objects.get().attempts == 1
 
 
@@ -337,7 +337,7 @@ def test_a_turn_goes_on_after_an_hour_without_samples(lab, server, monkeypatch):
     MetricsSource.objects.update(checked_at=timezone.now() + timedelta(seconds=9))
     spans = [Span(BEGIN - 9 * HOUR, BEGIN - 8 * HOUR), STORY]
     monkeypatch.setattr(harvests, "due", lambda source, now: spans)
-    assert take_turn(lab.cluster.pk, seconds=60) is False
+    assert take_turn(lab.cluster.pk, seconds=3600) is False
     assert list(Harvest.objects.order_by("hour").values_list("code", flat=True)) == ["GP-5616", ""]
 
 

@@ -90,7 +90,7 @@ def test_use_of_a_node_that_is_not_known_is_in_no_fact(lab, watched):
 
 def test_a_harvest_that_comes_later_makes_its_hour_due_again_and_no_other(lab, watched):
     watched.now = after(200)
-    hourly.count_due(cluster=lab.cluster, seconds=60, now=after(200))
+    hourly.count_due(cluster=lab.cluster, seconds=3600, now=after(200))
     counted = datetime.now(UTC) + timedelta(minutes=10)
     Run.objects.update(at=counted)
     assert due.spans(lab.cluster.pk, after(200)) == []

@@ -23,8 +23,8 @@ def use(one):
     return Use(one.milli, one.seen, one.expected)
 
 
-def test_the_server_says_which_it_is(client):
-    assert client.version().startswith(("2.", "3."))
+def test_the_server_says_which_it_is(asking):
+    assert asking.version().startswith(("2.", "3."))
 
 
 def test_a_pod_of_twenty_minutes_used_a_sixth_of_an_hour(found, told):
@@ -32,13 +32,13 @@ def test_a_pod_of_twenty_minutes_used_a_sixth_of_an_hour(found, told):
     assert use(one) == Use(600_000, 1200, 1200)
 
 
-def test_a_sample_on_the_edge_is_in_one_hour_alone(client, found, told):
+def test_a_sample_on_the_edge_is_in_one_hour_alone(asking, found, told):
     """A range of a whole hour has 121 samples on Prometheus 2; then all hours are too long."""
     one = told.use(found, "aligned")
     assert use(one) == Use(900_000, HOUR, HOUR)
     whole = f'sum_over_time({ACTIVE}{{UUID="GPU-b"}}[1h])'
-    (series,) = client.ask(whole, STORY.ends)
-    newer = client.version().startswith("3.")
+    (series,) = asking.ask(whole, STORY.ends)
+    newer = asking.version().startswith("3.")
     assert series.value == (30 if newer else Fraction("30.25"))
 
 
@@ -125,12 +125,12 @@ def test_scraped_more_often_than_is_said_is_refused(asked):
         used(replace(asked, intervals=Intervals(60, {})))
 
 
-def test_hours_side_by_side_are_the_whole(client, source):
+def test_hours_side_by_side_are_the_whole(asking, source):
     """The pod that runs through both has two hours, the edge in one of them."""
     from costs.services.harvest import ask
     from costs.times import Span
 
     before = Span(BEGIN - HOUR, BEGIN)
-    earlier = used(ask(client, source, before))
+    earlier = used(ask(asking, source, before))
     one = next(each for who, each in earlier.items() if who.pod == "aligned")
     assert one.seen == 21 * 30  # ten minutes, and the sample on the edge
