@@ -138,10 +138,12 @@ def test_held_and_admitted_time_is_what_was_counted_by_hand(scene, cluster):
         total = of_flavor(scene, found, name)
         slack = 2 * GPUS * LIVE
         assert sums.exact + sums.least - slack <= total <= sums.exact + sums.most + slack
-    exact = Interval.objects.filter(cluster=cluster, starts_quality="exact", ends_quality="exact",
-                                    lifetime__job_name__in=["victim", "boss", "short"],
-                                    devices__gt=0)  # fmt: skip
-    assert sum(x.devices * (x.ends - x.starts).total_seconds() for x in exact) == held.exact
+    rows = Interval.objects.filter(cluster=cluster, devices__gt=0,
+                                   lifetime__job_name__in=["victim", "boss", "short"])  # fmt: skip
+    # Where a line was lost in between, a condition that nobody saw is within its bounds.
+    least, most = (sum(of(each) for each in rows) for of in (at_least, at_most))
+    assert least <= held.exact <= most
+    assert least == most or Gap.objects.filter(cluster=cluster, kind="Workload").exists()
     bounded = Interval.objects.filter(cluster=cluster, lifetime__job_name="parts", devices__gt=0)
     for row in bounded.exclude(ends_quality="exact"):
         assert row.ends_latest - row.ends_earliest <= timedelta(seconds=LIVE)
@@ -149,6 +151,16 @@ def test_held_and_admitted_time_is_what_was_counted_by_hand(scene, cluster):
     ran = of_flavor(scene, found, "running")
     assert 0 < ran <= of_flavor(scene, found, "admitted") + slack
     assert of_flavor(scene, found, "unmanaged") == 0
+
+
+def at_least(row):
+    starts, ends = row.starts_latest or row.starts, row.ends_earliest or row.ends
+    return row.devices * max(0, int((ends - starts).total_seconds()))
+
+
+def at_most(row):
+    starts, ends = row.starts_earliest or row.starts, row.ends_latest or row.ends
+    return row.devices * int((ends - starts).total_seconds())
 
 
 def two_run(scene, pods, job):
@@ -241,6 +253,9 @@ def test_an_observer_that_is_killed_leaves_a_gap_and_bounds_that_hold_the_truth(
     first = timezone.now()
     with stack(tmp_path, **keys) as processes:
         processes.observer(cluster.slug)
+        # A job that ends soon must not end before anybody looks.
+        lines = Stream.objects.filter(cluster=cluster, alive_at__isnull=False)
+        wait_for(lambda: lines.filter(kind="Workload").exists())
         for job in ("deleted", "stays"):
             scene.job(job, entry, GPUS)
         scene.job("finishes", entry, GPUS, seconds=12)
