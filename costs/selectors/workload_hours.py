@@ -12,11 +12,12 @@ from typing import Any, Final
 from django.db.models import F, Q, Sum, Value
 
 from costs.facts import Phase, Pool
-from costs.selectors.holdings import HOLDING, owners
+from costs.selectors.holdings import owners
 from costs.steps import Dated
 from costs.times import Span, instant, moment
 from kube.lifecycle_facts import is_device
 from queues.models import Eviction, Interval, Lifetime
+from queues.models.intervals import HOLDING
 
 _CHUNK: Final = 2000
 _COLUMNS: Final = ("lifetime_id", "queue", "phase", "starts", "ends", "held")
@@ -40,9 +41,8 @@ class Held:
 
 def held(cluster_id: int, tenant: str, span: Span) -> Iterator[Held]:
     """Yield what Workloads held for a tenant within a span, each pool apart, by their keys."""
-    mine = {
-        queue: dated for queue, dated in owners(cluster_id, span).items() if tenant in dated.values
-    }
+    queues = owners(cluster_id, span).queues
+    mine = {queue: dated for queue, dated in queues.items() if tenant in dated.values}
     lost = _lost(cluster_id, span)
     same = groupby(_phases(cluster_id, list(mine), span), key=itemgetter(0))
     # ``islice`` stops when nothing is left.
