@@ -19,6 +19,9 @@ from portal.web.errors import Refused
 from tenants import access, audit
 from tenants.models import Cluster, User
 
+Key = tuple[str, str]
+#: What of a subject is kept, with room for a number.
+LONGEST: Final = 1100
 _NAMES: Final = ("unit", "difference", "whole", "allowed", "money", "facts", "blocks")
 
 
@@ -42,9 +45,9 @@ def keep(*, run: Reconciliation, found: Iterable[Finding]) -> int:
     """
     clusters = dict(Cluster.objects.values_list("slug", "pk"))
     before = {(each.code, each.subject): each for each in run.period.discrepancies.all()}
-    seen = set()
+    seen: set[Key] = set()
     for finding in found:
-        key = (finding.code.value, finding.subject)
+        key = _key(finding, seen)
         seen.add(key)
         values = _values(finding)
         row = before.get(key)
@@ -60,6 +63,16 @@ def keep(*, run: Reconciliation, found: Iterable[Finding]) -> int:
         row.resolved_at, row.settled_by = run.at, run
         row.save(update_fields=["resolved_at", "settled_by"])
     return len(seen)
+
+
+def _key(finding: Finding, taken: set[Key]) -> Key:
+    """Return by what a finding is known again; two of one name are told apart by their order."""
+    code, subject = finding.code.value, finding.subject[:LONGEST]
+    found, number = (code, subject), 1
+    while found in taken:
+        number += 1
+        found = (code, f"{subject} ({number})")
+    return found
 
 
 def _values(finding: Finding) -> dict[str, Any]:

@@ -164,7 +164,7 @@ class World:
         found = [
             Fact(hour=span.starts, tenant=slug, pool=pool, quality=Quality.OBSERVED, use=None,
                  **each | dict.fromkeys(("own", "held", "admitted", "held_least", "held_most"), 60),
-                 committed=3600, coverage=3600)
+                 committed=3600, coverage=3600, pods=3600)
             for slug in ("cv", "nlp")
         ]  # fmt: skip
         pools = (PoolFact(span.starts, pool, 28_800, 0, 0, 0, 0, 0),)

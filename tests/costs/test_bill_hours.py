@@ -78,12 +78,15 @@ def test_another_method_takes_its_place_with_buckets_and_findings(lab, monkeypat
         )  # fmt: skip
         return Billed(
             spread.total, {key: replace_grains(pool, 88)}, shared=8 * 10**10,
-            buckets={Bucket.ORPHAN: 4 * 10**10}, method="joined", findings=[about], told=True,
+            buckets={Bucket.ORPHAN: 4 * 10**10}, method="joined", findings=[about, about], told=True,
         )  # fmt: skip
 
     monkeypatch.setattr(bill_hours, "METHODS", (joined,))
     run = reconcile.run(period=period, now=AFTER)
-    finding = Discrepancy.objects.get(code="orphan_node")
+    assert set(Discrepancy.objects.filter(code="orphan_node").values_list("subject", flat=True)) == {
+        "i-0abc", "i-0abc (2)"
+    }  # fmt: skip
+    finding = Discrepancy.objects.get(subject="i-0abc")
 
     assert (run.method, run.billed) == ("joined", 100)
     assert owed(period)["*orphan"] == "4.00"
