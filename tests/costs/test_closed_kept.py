@@ -20,7 +20,8 @@ TABLES = {
     "costs_price": set(), "costs_priceversion": {"state", "version"},
     "costs_policyversion": {"state", "version"}, "costs_exchangerate": set(),
     "costs_discrepancy": set(), "costs_reconciliation": set(), "costs_dispute": set(),
-    "costs_pricebook": {"id", "name"}, "costs_billsource": {"id", "name", "accounts"},
+    "costs_pricebook": {"id", "name"},
+    "costs_billsource": {"id", "name", "accounts", "kind", "tenant_tag"},
 }  # fmt: skip
 OTHER = {
     "bigint": "{c} + 1", "integer": "{c} + 1", "smallint": "{c} - 1", "numeric": "{c} + 1",
