@@ -14,6 +14,7 @@ from django.db import transaction
 from costs.models import GeneratedTime
 from kube.evictions import Cause
 from portal.demo.past import AT_FIRST, DRAIN, NLP, PROMISED, Job, Phase, Times, phases
+from portal.demo.past_bill import MACHINES
 from queues.models import (
     Eviction,
     Gap,
@@ -117,13 +118,17 @@ def _lines(gpus: int) -> list[dict[str, Any]]:
 
 def _nodes(cluster: Cluster, story: Times) -> None:
     """Note four nodes; one has been down for a night, one cordoned for an afternoon."""
+    machine_of = dict(zip(NODES, MACHINES, strict=True))
     changes = [(name, story.starts - MOMENT, "ready") for name in NODES]
     changes += [("gpu-3", story.down[0], "down"), ("gpu-3", story.down[1], "ready")]
     changes += [("gpu-2", story.cordoned[0], "cordoned"), ("gpu-2", story.cordoned[1], "ready")]
     NodeChange.objects.bulk_create(
-        NodeChange(name=name, state=state, devices=_held(A_NODE), **_noted(cluster, since, n + 1))
+        NodeChange(
+            name=name, state=state, devices=_held(A_NODE), machines=[machine_of[name]],
+            **_noted(cluster, since, n + 1),
+        )
         for n, (name, since, state) in enumerate(changes)
-    )
+    )  # fmt: skip
 
 
 def _lifetime(cluster: Cluster, job: Job) -> Lifetime:
