@@ -118,11 +118,17 @@ class Merging:
         """Begin; ``rows`` tells after the end how many were new or changed."""
         return self
 
-    def add(self, rows: Iterable[Sequence[Any]]) -> None:
-        """Hand rows on, when those before are written; their keys differ from all before."""
+    def add(self, rows: Iterable[Sequence[Any]], *, last: bool = False) -> None:
+        """Hand rows on, when those before are written; their keys differ from all before.
+
+        The ``last`` part is written at once: there is nothing to work out meanwhile.
+        """
         text = as_text(rows)
         self._wait()
-        if text:
+        if text and last:
+            with connection.cursor() as cursor:
+                self.rows += _merge(cursor, self.table, text)
+        elif text:
             self._running = self._thread.submit(self._write, connection.connection, text)
 
     def _write(self, session: Any, text: str) -> int:

@@ -210,11 +210,12 @@ class Window:
         with Merging(rows.WORKLOADS) as merging:
             while part := dict(islice(found, PART)):
                 read |= part
-                merging.add(
+                news = (
                     (self.cluster.pk, uid, *each.values, now, each.digest, epoch)
                     for uid, each in part.items()
                     if each.is_news
                 )
+                merging.add(news, last=len(part) < PART)
         return merging.rows
 
     def _forget_workloads(self, changed: dict[str, _Read], done: Written) -> int:

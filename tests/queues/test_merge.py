@@ -140,8 +140,9 @@ def test_parts_are_merged_while_the_next_is_made(lab):
         merging.add([row(lab.cluster, "a"), row(lab.cluster, "b")])
         merging.add([])
         merging.add([row(lab.cluster, "c"), row(lab.cluster, "d")])
-    assert merging.rows == 3
-    assert names() == list("abcd")
+        merging.add([row(lab.cluster, "e")], last=True)
+    assert merging.rows == 4
+    assert names() == list("abcde")
 
 
 def merged(*parts, then=None):
