@@ -3,8 +3,7 @@
 ``visible_to`` decides what exists for a person: everything else is a 404, the same as for what
 does not exist at all. ``can`` decides what may be done with what is visible: a no is a 403.
 Rights come from membership rows at the time of the question, never from a cookie; only a page
-that changes nothing reads them once for all its questions. It does not matter who wrote the
-rows: an administrator today, an identity provider later.
+that changes nothing reads them once. Who wrote the rows, a person or a directory, does not matter.
 """
 
 from __future__ import annotations
