@@ -6,6 +6,7 @@ import re
 from typing import Final
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from portal.web.wording import visible
 
@@ -31,3 +32,24 @@ def limited(text: str) -> str:
     named = ", ".join(visible(name) for name in re.findall(r'"([^"]+)"', found["names"]))
     said = _("more %(resources)s") if found["side"] == "above" else _("less %(resources)s")
     return said % {"resources": named}
+
+
+_EXCLUDED: Final = re.compile(
+    r"(?P<kind>affinity|nodeSelector|resource|taint|topologyDomain)"
+    r"(?: \"(?P<name>[^\"]*)\")?: (?P<nodes>\d+)"
+)
+_LACKS: Final = {
+    "affinity": gettext_lazy("%(n)s do not match its node affinity"),
+    "nodeSelector": gettext_lazy("%(n)s do not match its node selector"),
+    "resource": gettext_lazy("%(n)s have too little %(name)s free for it"),
+    "taint": gettext_lazy("%(n)s carry the taint %(name)s"),
+    "topologyDomain": gettext_lazy("%(n)s stand in another part of the topology"),
+}
+
+
+def excluded(text: str) -> str:
+    """Say why machines take no pod: "4 have too little nvidia.com/gpu free for it"."""
+    return ", ".join(
+        _LACKS[row["kind"]] % {"n": row["nodes"], "name": visible(row["name"] or "")}
+        for row in _EXCLUDED.finditer(text)
+    )

@@ -57,6 +57,8 @@ def turn(line: InLine) -> str:
         return _("Kueue passes over this job until its pause is over; it keeps its place.")
     if line.held_up:
         return _("This queue is strict: nobody starts before the first job has started.")
+    if line.may_pass and line.position == line.pending:
+        return _("A job that comes later may start first when it fits and this one does not.")
     if line.may_pass:
         return _("A job behind this one may start first when it fits and this one does not.")
     return _("This queue is strict: this job is the next to start.")

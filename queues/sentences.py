@@ -22,7 +22,7 @@ from kube import quantity
 from kube.catalog import CPU, MEMORY
 from portal.web.wording import gpus, moment, plain, visible
 from portal.web.wording import quantity as amount_in_words
-from queues.kueue_words import limited, taint
+from queues.kueue_words import excluded, limited, taint
 from queues.models import Workload
 from queues.reason_texts import (
     BECAUSE,
@@ -298,6 +298,7 @@ def _values(job: Workload, given: Mapping[str, str], viewer: Viewer) -> dict[str
         values[name] = _time(params.get(name, ""))
     values["holds"] = holds(job)
     values["taint"] = taint(values.get("taint", ""))
+    values["excluded"] = excluded(params.get("excluded", ""))
     values["limited"] = limited(params.get("text", "")) if job.code == "limit_range" else ""
     quota = viewer.quotas.get((job.cluster_id, job.queue, flavor, resource))
     if quota is not None:

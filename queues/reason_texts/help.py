@@ -19,7 +19,9 @@ HELP: Final[Mapping[str, str | Promise]] = {
     "pod_group_incomplete": _("Make the pods that are missing, or correct their number."),
     "compose_failed": _("Correct the job as the cluster says, and send it again."),
     "entry_missing": _("Use one of the entries of your tenant."),
-    "namespace_mismatch": _("Use an entry of this namespace's own tenant."),
+    "namespace_mismatch": _(
+        "Use an entry whose queue takes this namespace, or ask those who run the cluster to let it in."
+    ),
     "resource_not_covered": _("Remove what the queue does not offer from the job."),
     "selector_mismatch": _("Change the node selector of the job."),
     "untolerated_taint": _(
@@ -41,7 +43,10 @@ HELP: Final[Mapping[str, str | Promise]] = {
     "topology_elastic": _("Do not ask for nearness, or give the job a fixed size."),
     "flavor_without_topology": _("Do not ask for nearness, or use a flavor with a topology."),
     "flavor_only_topology": _("Say how near the pods must be, or use another flavor."),
-    "topology_too_small": _("Ask for nearness at a wider level, or for smaller pods."),
+    "topology_too_small": _(
+        "If no machine is as large as one pod asks, waiting does not help: ask for less in each "
+        "pod. If pods must be near each other, allow a wider level."
+    ),
     "topology_partly": _("Ask for nearness at a wider level, or for fewer pods."),
     "deactivated": _("Switch it on again when it shall run."),
     "time_limit": _("Let it run for a shorter time, or ask for a longer limit."),

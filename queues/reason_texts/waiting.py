@@ -16,8 +16,8 @@ ROUTING: Final[Mapping[str, Texts]] = {
         _("Its entry is being removed."),
     ),
     "entry_missing": (
-        _("There is no entry {entry} in its namespace, but there is {entries}."),
-        _("There is no entry {entry} in its namespace."),
+        _("The entry “{entry}” does not exist in its namespace; there is {entries}."),
+        _("The entry “{entry}” does not exist in its namespace."),
         _("Its entry does not exist in this namespace."),
     ),
     "entry_stopped": (
@@ -240,7 +240,7 @@ VARIANTS: Final[Mapping[str, Texts]] = {
     ),
     "behind_head:one": (_("One job is before it, and its queue takes them strictly in order."),),
     "topology_too_small:one": (
-        _("None of {nodes} machines has room for its pod ({excluded})."),
+        _("None of {nodes} machines has room for its pod: {excluded}."),
         _("No machine has room for its pod."),
     ),
     "max_capacity:other": (

@@ -148,6 +148,28 @@ def test_one_is_not_told_as_several():
     assert said("topology_too_small", parts="3").startswith("None of 3 pods")
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('resource "nvidia.com/gpu": 4', "4 have too little nvidia.com/gpu free for it"),
+        (
+            'affinity: 1, nodeSelector: 2, taint "gpu=x:NoSchedule": 1',
+            "1 do not match its node affinity, 2 do not match its node selector, "
+            "1 carry the taint gpu=x:NoSchedule",
+        ),
+        ("topologyDomain: 3", "3 stand in another part of the topology"),
+    ],
+)
+def test_why_machines_take_no_pod_is_told_in_words(text, words):
+    found = said("topology_too_small", parts="1", nodes="4", excluded=text)
+    assert found == f"None of 4 machines has room for its pod: {words}."
+
+
+def test_what_nobody_can_read_of_machines_is_left_out():
+    found = said("topology_too_small", parts="1", nodes="4", excluded="something new: 4")
+    assert found == "No machine has room for its pod."
+
+
 def test_memory_and_cpu_are_told_in_their_units():
     memory = {"resource": "memory", "capacity": "8Gi", "total": "32Gi"}
     assert said("max_capacity", **memory) == (

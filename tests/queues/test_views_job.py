@@ -87,7 +87,7 @@ def test_says_the_sentence_the_numbers_and_the_place(bob):
     assert "3 of 3 jobs that wait" in said
     assert "2 jobs are ahead and ask for 20 GPUs. 1 of them is your team" in said
     assert "Jobs of your team ahead" in said
-    assert "A job behind this one may start first when it fits and this one does not." in said
+    assert "A job that comes later may start first when it fits and this one does not." in said
     assert "not yet compared with its own list" in said
     assert "As the cluster said" in said
 
