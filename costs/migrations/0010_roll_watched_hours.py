@@ -16,11 +16,13 @@ TENANT = [
     "running",
     "terminating",
     "unmanaged",
+    "pods",
     "held_least",
     "held_most",
 ]
-USE = ["used", "seen", "expected"]
+USE = ["used", "seen", "expected", "fallback"]
 POOL = ["ready", "cordoned", "down", "nominal", "borrowed", "overdraft"]
+POOL_USE = ["used", "seen", "expected", "unattributed"]
 WORST = "(ARRAY['observed', 'estimated', 'partial', 'missing'])[{}]"
 PLACE = "array_position(ARRAY['observed', 'estimated', 'partial', 'missing'], quality::text)"
 
@@ -74,7 +76,9 @@ def added(*names):
 
 
 def pools(watched, counts):
-    return dict(zip(POOL, sums(POOL, watched), strict=True)) | counts
+    use = sums(POOL_USE, watched, known=False)
+    known = dict(zip(POOL, sums(POOL, watched), strict=True))
+    return known | dict(zip(POOL_USE, use, strict=True)) | counts
 
 
 QUALITIES = {"estimated": "quality = 'estimated'", "partial": "quality = 'partial'"}

@@ -122,7 +122,7 @@ def pool_month(cluster_id: int, month: Month, wanted: Pool | None, now: int) -> 
             within(month.span), cluster=cluster_id, flavor=pool.flavor, resource=pool.resource
         )
     found = _groups(rows)
-    billed = billed_hours(cluster_id, pool, month.span) if pool else NOTHING_BILLED
+    billed = billed_hours(cluster_id, pool, month.span) if pool and exist else NOTHING_BILLED
     watched = {hour: each for hour, each in exist.items() if _watched(found.get(hour, []))}
     ended = sum(hour.ends <= now - GRACE or hour.starts in exist for hour in hours(month.span))
     tenants, use = _tenants(rows)

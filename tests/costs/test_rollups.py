@@ -52,7 +52,7 @@ def fact(draw, hour, tenant, pool, number, known):
         held_least=max(0, own - 5), held_most=own + borrowed + 7,
         coverage=draw(st.integers(0, HOUR)), pods=draw(st.integers(0, HOUR)),
         quality=draw(st.sampled_from(known)),
-        use=draw(st.none() | st.builds(Use, *[st.integers(0, 10**9)] * 3)),
+        use=draw(st.none() | st.builds(Use, *[st.integers(0, 10**9)] * 4)),
         **{name: draw(number) for name in names},
     )  # fmt: skip
 
