@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from math import ceil
 from typing import Any, Final
 
 from django.db.models import (
@@ -172,7 +171,7 @@ def _tenants(rows: QuerySet[TenantHour]) -> tuple[list[TenantRow], Use | None]:
 def _at_work() -> Case:
     """Return what ``Fact.at_work`` says."""
     granted = F("admitted") + F("draining")
-    seen = Q(pods__gte=ceil(UNKNOWN_BELOW * HOUR))
+    seen = Q(pods__gte=-(-UNKNOWN_BELOW * HOUR // 1))
     return Case(When(seen, then=F("running")), default=Greatest(F("running"), granted))
 
 

@@ -155,7 +155,7 @@ def _hours(file: BillFile, found: Matched, clusters: dict[str, int]) -> Iterator
     exact |= {(bucket, "", "", "", 0): one.effective for bucket, one in found.buckets.items()}
     if not exact:
         return
-    grains = settle(exact, _OVER, round(Decimal(sum(exact.values())) / _OVER))
+    grains = settle(exact, _OVER, round(Fraction(sum(exact.values()), _OVER)))
     for (place, hour), one in sorted(found.pools.items()):
         yield BilledHour(
             file=file, cluster_id=clusters[place.cluster], flavor=place.pool.flavor,

@@ -229,7 +229,7 @@ def _total(each: Total, names: Mapping[Any, Text], currency: str) -> list[str]:
 
 def _place(each: Mapping[str, Any], currency: str) -> dict[str, str]:
     seconds = each["seconds"]
-    rate = Fraction(each["cost"] * HOUR) / int(seconds) if seconds else None
+    rate = Fraction(Fraction(each["cost"] * HOUR), int(seconds)) if seconds else None
     return {
         "cluster": each["cluster__display_name"], "flavor": each["flavor"] or _("of no flavor"),
         "resource": each["resource"],
@@ -265,7 +265,7 @@ def beside(file: BillFile, found: Iterable[Beside]) -> list[list[str]]:
         [
             each.subject or DASH, text(each.theirs), DASH if each.ours is None else text(each.ours),
             DASH if each.ours is None else text(each.theirs - each.ours),
-            DASH if not each.ours else share_text((each.theirs - each.ours) / each.ours),
+            DASH if not each.ours else share_text(Fraction(each.theirs - each.ours, each.ours)),
             str(FINDINGS[each.code][0]),
         ]
         for each in found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import NamedTuple
 
 from django.utils import timezone
@@ -21,6 +22,6 @@ def rows(found: list[Odd]) -> list[OddRow]:
     """Return lines with the device-hours that each has taken up to now."""
     now = timezone.now()
     return [
-        OddRow(each, hours_text(each.devices * max(0, int((now - each.since).total_seconds()))))
+        OddRow(each, hours_text(each.devices * max(0, (now - each.since) // timedelta(seconds=1))))
         for each in found
     ]

@@ -101,7 +101,7 @@ BEAT_SCHEDULE: dict[str, dict[str, object]] = {
     "look for idle devices": {
         "task": "costs.tasks.look_all",
         "schedule": 3600.0,
-        "options": {"queue": "read", "expires": 600},
+        "options": {"queue": "read", "expires": 60},
     },
     # Of months that are over, those whose hours, bill, prices or policy have changed.
     "reconcile the months that are over": {

@@ -50,22 +50,23 @@ def when(scene, job, name, status, after=None):
     return wait_for(flipped)
 
 
-def life_of(cluster, job):
-    return Lifetime.objects.filter(cluster=cluster, job_name=job).first()
+def life_of(scene, job):
+    """Return the lifetime of a job of this test; the cluster has those of others too."""
+    return Lifetime.objects.filter(namespace=scene.name, job_name=job).first()
 
 
-def ended(cluster, job, how="finished_at"):
-    life = life_of(cluster, job)
+def ended(scene, job, how="finished_at"):
+    life = life_of(scene, job)
     return getattr(life, how) if life else None
 
 
-def holds(cluster, job):
-    life = life_of(cluster, job)
+def holds(scene, job):
+    life = life_of(scene, job)
     return life.devices if life else 0
 
 
-def spans(cluster, job):
-    rows = Interval.objects.filter(lifetime=life_of(cluster, job)).order_by("starts")
+def spans(scene, job):
+    rows = Interval.objects.filter(lifetime=life_of(scene, job)).order_by("starts")
     return [(x.phase, x.starts, x.ends, x.devices) for x in rows]
 
 
@@ -100,15 +101,15 @@ def test_a_preempted_job_has_every_interval_to_the_second(scene, cluster):
         started = when(scene, "victim", "Admitted", "True", after=freed)
         finished = when(scene, "victim", "Finished", "True")
         witness = scene.workload("victim")
-        wait_for(lambda: ended(cluster, "victim"))
-        wait_for(lambda: ended(cluster, "boss"))
+        wait_for(lambda: ended(scene, "victim"))
+        wait_for(lambda: ended(scene, "boss"))
     created = datetime.fromisoformat(witness["metadata"]["creationTimestamp"])
-    assert spans(cluster, "victim") == lasted(
+    assert spans(scene, "victim") == lasted(
         ("queued", created, 0), ("reserved", reserved, GPUS), ("admitted", admitted, GPUS),
         ("draining", evicted, GPUS), ("evicted", freed, 0), ("reserved", again, GPUS),
         ("admitted", started, GPUS), ("", finished, 0),
     )  # fmt: skip
-    rows = Interval.objects.filter(lifetime=life_of(cluster, "victim"))
+    rows = Interval.objects.filter(lifetime=life_of(scene, "victim"))
     assert {(x.starts_quality, x.ends_quality) for x in rows} == {("exact", "exact")}
     past = witness["status"]["accumulatedPastExecutionTimeSeconds"]
     assert past == (freed - admitted).total_seconds()
@@ -122,11 +123,11 @@ def test_a_preempted_job_has_every_interval_to_the_second(scene, cluster):
     assert sum(devices) == GPUS * held.total_seconds()
     assert {each.flavor for each in mine} == {f"{scene.name}-plain"}
 
-    loss = Eviction.objects.get(lifetime=life_of(cluster, "victim"))
+    loss = Eviction.objects.get(lifetime=life_of(scene, "victim"))
     assert (loss.cause, loss.at, loss.quality) == ("preempted_in_queue", evicted, "exact")
     assert (loss.preemptor_uid, loss.devices) == (boss["metadata"]["uid"], GPUS)
     assert loss.lost_seconds == GPUS * ((evicted - admitted).total_seconds() % 2)
-    row = Workload.objects.get(cluster=cluster, job_name="victim")
+    row = Workload.objects.get(cluster=cluster, namespace=scene.name, job_name="victim")
     history = job_history(row, Tenant.objects.none())
     assert (history.requeues, history.losses[0].by, history.losses[0].by_other) == (1, "", True)
     assert scene.name not in repr(history.chain)
@@ -148,23 +149,23 @@ def test_a_job_that_gives_pods_back_and_is_deleted_holds_less_and_then_nothing(s
         wait_for(lambda: timezone.now() > reserved + timedelta(seconds=3))
         before = timezone.now()
         scene.patch(f"{pods}/{first}/status", {"status": {"phase": "Succeeded"}})
-        wait_for(lambda: holds(cluster, "parts") == GPUS)
+        wait_for(lambda: holds(scene, "parts") == GPUS)
         less = timezone.now()
         wait_for(lambda: timezone.now() > less + timedelta(seconds=3))
         asked = timezone.now()
         delete(scene, "parts")
-        wait_for(lambda: ended(cluster, "parts", "gone_at"))
+        wait_for(lambda: ended(scene, "parts", "gone_at"))
         gone = timezone.now()
     one = timedelta(seconds=1)
-    full, part = spans(cluster, "parts")[-2:]
+    full, part = spans(scene, "parts")[-2:]
     assert (full[0], full[1], full[3]) == ("admitted", reserved, 4)
-    held = Interval.objects.get(lifetime=life_of(cluster, "parts"), starts=reserved, devices=4)
+    held = Interval.objects.get(lifetime=life_of(scene, "parts"), starts=reserved, devices=4)
     # On a busy machine a look comes late, and says so.
     assert before - one <= (held.ends_latest or held.ends)
     assert (held.ends_earliest or held.ends) <= less
     assert (part[0], part[1], part[3]) == ("admitted", full[2], 2)
     assert asked - one <= part[2] <= gone
-    end = Interval.objects.filter(lifetime=life_of(cluster, "parts")).latest("ends")
+    end = Interval.objects.filter(lifetime=life_of(scene, "parts")).latest("ends")
     assert (end.ended_by, end.ends_quality) == ("deleted", "seen")
     assert end.ends_latest - end.ends_earliest <= timedelta(seconds=2)
 
@@ -179,7 +180,7 @@ def test_what_ends_while_nobody_looks_is_bounded_and_the_gap_is_on_record(
         scene.job("stays", entry, GPUS)
         for job in ("ends", "stays"):
             scene.admitted(job)
-            wait_for(lambda job=job: holds(cluster, job))
+            wait_for(lambda job=job: holds(scene, job))
     workload = scene.workload("ends")["metadata"]["name"]
     stopped = timezone.now()
     wait_for(lambda: timezone.now() > stopped + timedelta(seconds=3))
@@ -192,14 +193,14 @@ def test_what_ends_while_nobody_looks_is_bounded_and_the_gap_is_on_record(
     wait_for(is_gone)
     over = timezone.now()
     wait_for(lambda: timezone.now() > over + timedelta(seconds=3))
-    before = list(Lifetime.objects.filter(job_name="stays").values())
+    before = list(Lifetime.objects.filter(namespace=scene.name, job_name="stays").values())
     with registered.observing(cluster):
-        wait_for(lambda: ended(cluster, "ends", "gone_at"))
+        wait_for(lambda: ended(scene, "ends", "gone_at"))
         wait_for(lambda: Gap.objects.filter(cluster=cluster, kind="Workload").exists())
-    end = Interval.objects.filter(lifetime=life_of(cluster, "ends")).latest("ends")
+    end = Interval.objects.filter(lifetime=life_of(scene, "ends")).latest("ends")
     assert (end.ended_by, end.ends_quality) == ("vanished", "bounded")
     assert end.ends_earliest <= over <= end.ends_latest + timedelta(seconds=1)
     gap = Gap.objects.get(cluster=cluster, kind="Workload")
     assert gap.healed == "listed"
     assert gap.starts <= over <= gap.ends
-    assert list(Lifetime.objects.filter(job_name="stays").values()) == before
+    assert list(Lifetime.objects.filter(namespace=scene.name, job_name="stays").values()) == before

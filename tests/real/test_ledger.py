@@ -110,7 +110,7 @@ def test_held_and_admitted_time_is_what_was_counted_by_hand(scene, cluster):
         running = [p["metadata"]["name"] for p in two_run(scene, pods, "parts")]
         lo = datetime.now(UTC)
         scene.patch(f"{pods}/{running[0]}/status", {"status": {"phase": "Succeeded"}})
-        wait_for(lambda: holds(cluster, "parts") == GPUS)
+        wait_for(lambda: holds(scene, "parts") == GPUS)
         hi = datetime.now(UTC)
         for sums in (held, admitted):
             sums.within(begun, lo, hi)
@@ -118,7 +118,7 @@ def test_held_and_admitted_time_is_what_was_counted_by_hand(scene, cluster):
         wait(2)
         lo = datetime.now(UTC)
         delete(scene, "parts")
-        wait_for(lambda: ended(cluster, "parts", "gone_at"))
+        wait_for(lambda: ended(scene, "parts", "gone_at"))
         hi = datetime.now(UTC)
         for sums in (held, admitted):
             sums.within(begun, lo, hi)
@@ -128,7 +128,7 @@ def test_held_and_admitted_time_is_what_was_counted_by_hand(scene, cluster):
         begun = when(scene, "short", "QuotaReserved", "True")
         done = when(scene, "short", "Finished", "True")
         delete(scene, "short")
-        wait_for(lambda: ended(cluster, "short", "gone_at"))
+        wait_for(lambda: ended(scene, "short", "gone_at"))
         for sums in (held, admitted):
             sums.between(begun, done)
         last = over(cluster, scene)
@@ -138,13 +138,13 @@ def test_held_and_admitted_time_is_what_was_counted_by_hand(scene, cluster):
         total = of_flavor(scene, found, name)
         slack = 2 * GPUS * LIVE
         assert sums.exact + sums.least - slack <= total <= sums.exact + sums.most + slack
-    rows = Interval.objects.filter(cluster=cluster, devices__gt=0,
-                                   lifetime__job_name__in=["victim", "boss", "short"])  # fmt: skip
+    mine = Interval.objects.filter(cluster=cluster, lifetime__namespace=scene.name, devices__gt=0)
+    rows = mine.filter(lifetime__job_name__in=["victim", "boss", "short"])
     # Where a line was lost in between, a condition that nobody saw is within its bounds.
     least, most = (sum(of(each) for each in rows) for of in (at_least, at_most))
     assert least <= held.exact <= most
     assert least == most or Gap.objects.filter(cluster=cluster, kind="Workload").exists()
-    bounded = Interval.objects.filter(cluster=cluster, lifetime__job_name="parts", devices__gt=0)
+    bounded = mine.filter(lifetime__job_name="parts")
     for row in bounded.exclude(ends_quality="exact"):
         assert row.ends_latest - row.ends_earliest <= timedelta(seconds=LIVE)
     # What ran was admitted before and after it: Kueue counts no pod that does not run.
@@ -260,9 +260,9 @@ def test_an_observer_that_is_killed_leaves_a_gap_and_bounds_that_hold_the_truth(
             scene.job(job, entry, GPUS)
         scene.job("finishes", entry, GPUS, seconds=12)
         for job in ("deleted", "stays", "finishes"):
-            wait_for(lambda job=job: holds(cluster, job))
+            wait_for(lambda job=job: holds(scene, job))
         wait_for(lambda: PodRun.objects.filter(cluster=cluster, namespace=scene.name).count() == 3)
-        begun = {job: life_of(cluster, job).starts for job in ("deleted", "stays")}
+        begun = {job: life_of(scene, job).starts for job in ("deleted", "stays")}
         processes.kill("observer")
         killed = timezone.now()
         delete(scene, "deleted")
@@ -276,24 +276,24 @@ def test_an_observer_that_is_killed_leaves_a_gap_and_bounds_that_hold_the_truth(
         finished = when(scene, "finishes", "Finished", "True")
         wait(16, killed)  # a shorter silence is no gap
         processes.observer(cluster.slug, name="again")
-        wait_for(lambda: ended(cluster, "deleted", "gone_at"))
-        wait_for(lambda: ended(cluster, "finishes"))
+        wait_for(lambda: ended(scene, "deleted", "gone_at"))
+        wait_for(lambda: ended(scene, "finishes"))
         wait_for(lambda: Gap.objects.filter(cluster=cluster, kind="Pod").exists())
         back = timezone.now()
         delete(scene, "stays")
-        wait_for(lambda: ended(cluster, "stays", "gone_at"))
+        wait_for(lambda: ended(scene, "stays", "gone_at"))
         last = over(cluster, scene)
 
     for kind in ("Workload", "Pod"):
         gap = Gap.objects.get(cluster=cluster, kind=kind)
         assert gap.healed == "listed"
         assert gap.starts <= gone_lo <= gone_hi <= gap.ends <= back
-    end = Interval.objects.filter(lifetime=life_of(cluster, "deleted")).latest("ends")
+    end = Interval.objects.filter(lifetime=life_of(scene, "deleted")).latest("ends")
     assert (end.ended_by, end.ends_quality) == ("vanished", "bounded")
     assert end.ends_earliest <= gone_hi
     assert end.ends_latest + timedelta(seconds=1) >= gone_lo
     # What ended by a condition has its exact end, though nobody listened.
-    row = Interval.objects.filter(lifetime=life_of(cluster, "finishes")).latest("ends")
+    row = Interval.objects.filter(lifetime=life_of(scene, "finishes")).latest("ends")
     assert (row.ends, row.ends_quality) == (finished, "exact")
 
     found = facts(cluster, first, last)
@@ -302,7 +302,9 @@ def test_an_observer_that_is_killed_leaves_a_gap_and_bounds_that_hold_the_truth(
     truth_hi = GPUS * int((gone_hi - begun["deleted"]).total_seconds() + 1)
     others = sum(
         x.devices * int((x.ends - x.starts).total_seconds())
-        for x in Interval.objects.filter(cluster=cluster, devices__gt=0)
+        for x in Interval.objects.filter(
+            cluster=cluster, lifetime__namespace=scene.name, devices__gt=0
+        )
         .exclude(lifetime__job_name="deleted")
     )  # fmt: skip
     least, most = (

@@ -43,17 +43,18 @@ def submit(plane, name, job, **more):
     )
 
 
-def states(cluster):
-    rows = Workload.objects.filter(cluster=cluster)
+def states(cluster, name):
+    """Return what is said of the jobs of this test; the cluster has those of others too."""
+    rows = Workload.objects.filter(cluster=cluster, namespace=name)
     return {row.job_name: (row.state, row.preempted, row.position) for row in rows}
 
 
-def wait_to_see(cluster, expected):
+def wait_to_see(cluster, name, expected):
     """Wait for this very picture; on failure say every other one that was there instead."""
     seen = []
 
     def there():
-        now = states(cluster)
+        now = states(cluster, name)
         if not seen or seen[-1] != now:
             seen.append(now)
         return now == expected
@@ -68,7 +69,7 @@ def test_shows_two_newest_as_preempted_and_lets_them_run_again(control_plane, st
     normal = [f"normal-{n}" for n in range(4)]
     for job in normal:
         submit(control_plane, name, job, priority=f"{name}-normal")
-        wait_for(lambda job=job: states(story).get(job, ("",))[0] == "running")
+        wait_for(lambda job=job: states(story, name).get(job, ("",))[0] == "running")
         time.sleep(2.1)  # Kueue orders victims by reservation times in whole seconds
     submit(control_plane, name, "urgent", pods=2, seconds=60, priority=f"{name}-urgent")
     expected = {
@@ -78,13 +79,13 @@ def test_shows_two_newest_as_preempted_and_lets_them_run_again(control_plane, st
         "normal-3": ("waiting", True, 2),
         "urgent": ("running", False, None),
     }
-    wait_to_see(story, expected)
-    row = Workload.objects.get(cluster=story, job_name="normal-3")
+    wait_to_see(story, name, expected)
+    row = Workload.objects.get(cluster=story, namespace=name, job_name="normal-3")
     # The text of the eviction stands for a moment; the next cycle's text is about quota. That it
     # was preempted, and by a job of its own queue, stays.
     assert row.params["preempted_because"] == "priority"
-    wait_for(lambda: states(story).get("urgent", ("",))[0] == "finished")
-    wait_for(lambda: all(states(story)[job][0] == "running" for job in normal))
+    wait_for(lambda: states(story, name).get("urgent", ("",))[0] == "finished")
+    wait_for(lambda: all(states(story, name)[job][0] == "running" for job in normal))
 
 
 def test_says_that_the_queue_is_as_the_catalog_wants_it(story, name):
