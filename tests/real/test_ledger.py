@@ -192,9 +192,10 @@ def test_pods_run_out_after_their_quota_and_beside_it(scene, cluster):
         begun = when(scene, "victim", "QuotaReserved", "True")
         wait_for(lambda: runs(scene, pods, "victim"))
         wait_for(lambda: PodRun.objects.filter(cluster=cluster, namespace=scene.name).exists())
-        scene.job("boss", entry, GPUS, priority=high, seconds=2)
+        scene.job("boss", entry, GPUS, priority=high, seconds=10)
         freed = when(scene, "victim", "QuotaReserved", "False", after=begun)
-        wait_for(lambda: PodInterval.objects.filter(cluster=cluster, kind="terminating").exists())
+        ended_slowly = PodInterval.objects.filter(cluster=cluster, namespace=scene.name)
+        wait_for(lambda: ended_slowly.filter(kind="terminating").exists())
         delete(scene, "victim")
         when(scene, "boss", "Finished", "True")
 
