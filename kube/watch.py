@@ -34,6 +34,8 @@ BACK_OFF: Final = (0.2, 30.0)
 #: How long the server should keep one watch; spread, so that not all end together.
 LIFE: Final = (240, 480)
 PAGE: Final = 500
+#: Its own source: a thread that waits changes no state that others in the process rely on.
+_RANDOM: Final = random.SystemRandom()
 #: Objects that are handed on together, at most.
 PART: Final = 250
 #: Streamed lists that may break in a row before the pages are tried.
@@ -151,7 +153,7 @@ class _Follower:
         least, most = BACK_OFF
         longest = min(most, least * 2.0 ** min(self.failures, 20))
         self.failures += 1
-        pause = error.retry_after or random.uniform(longest / 2, longest)  # noqa: S311 - no secret
+        pause = error.retry_after or _RANDOM.uniform(longest / 2, longest)
         self.stop.wait(pause)
 
     # -- a fresh list ----------------------------------------------------------------------
@@ -264,7 +266,7 @@ class _Follower:
 
     def _lines(self, query: Iterable[tuple[str, str]]) -> Iterator[Line]:
         """Yield what a watch sends: marks, and changes that came together as one list."""
-        life = random.randint(*LIFE)  # noqa: S311 - spreads load, no secret
+        life = _RANDOM.randint(*LIFE)
         asked = (*query, ("timeoutSeconds", str(life)), *self.source.selectors)
         request = Request("GET", self.path, asked)
         response = self.client.transport.stream(request, read=self.silence)

@@ -118,7 +118,7 @@ def event(generation: int, told: Mapping[str, int]) -> bytes:
 
 def opening() -> bytes:
     """Write the first lines: a comment that gets through buffers, and when to come back."""
-    return b": open\nretry: %d\n\n" % random.randint(*RETRY)  # noqa: S311 - spreads load
+    return b": open\nretry: %d\n\n" % random.SystemRandom().randint(*RETRY)
 
 
 class Hub:

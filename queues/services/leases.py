@@ -25,6 +25,8 @@ MAX_LOST: Final = 5
 MAX_RETURNS: Final = 60
 _FIRST_PAUSE: Final = 2.0
 _LONGEST_PAUSE: Final = 60.0
+#: Its own source: nothing else in the process sees or sets its state.
+_RANDOM: Final = random.SystemRandom()
 
 Row = TypeVar("Row", Plan, Apply)
 
@@ -94,9 +96,9 @@ def lost_too_often(row: Plan | Apply) -> bool:
 def pause(returns: int, retry_after: float | None = None) -> timedelta:
     """Return how long to wait: doubling, with jitter, never less than the cluster asks for."""
     grown = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2 ** min(returns, 10))
-    jittered = grown * random.uniform(0.75, 1.25)  # noqa: S311 - spreads load, hides nothing
+    jittered = grown * _RANDOM.uniform(0.75, 1.25)
     asked = min(retry_after or 0.0, 3600.0)
-    return timedelta(seconds=max(jittered, asked + random.uniform(0, 1)))  # noqa: S311
+    return timedelta(seconds=max(jittered, asked + _RANDOM.uniform(0, 1)))
 
 
 def returned(row: Plan | Apply, code: str, message: str, after: float | None) -> dict[str, Any]:
