@@ -94,6 +94,13 @@ class Rules:
             self._rules.append(rule)
         return rule
 
+    def replace(self, *, action: Action, path: str | None = None, **more: Any) -> Rule:
+        """Put one rule in the place of all; no request falls between the old and the new."""
+        rule = Rule(action=action, path=re.compile(path) if path else None, **more)
+        with self._lock:
+            self._rules[:] = [rule]
+        return rule
+
     def clear(self) -> None:
         with self._lock:
             self._rules.clear()
