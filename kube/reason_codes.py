@@ -54,13 +54,13 @@ routing compose_failed         owner          Kueue cannot make a Workload from 
 routing workload_not_made      admin          Kueue has made no Workload for the job, for no cause that can be seen.
 routing entry_missing          owner   never  There is no LocalQueue of that name in the namespace.
 routing entry_terminating      admin          The LocalQueue is being deleted.
-routing entry_stopped          admin          The LocalQueue is held.
-routing entry_drained          admin          The LocalQueue was held and emptied.
+routing entry_stopped          admin          The LocalQueue is closed (held).
+routing entry_drained          admin          The LocalQueue was closed and emptied.
 routing entry_without_queue    admin   never  The LocalQueue names no ClusterQueue.
 routing queue_missing          admin   never  The LocalQueue leads to a ClusterQueue that does not exist.
 routing queue_terminating      admin   never  The ClusterQueue is being deleted.
-routing queue_stopped          admin          The ClusterQueue is held.
-routing queue_drained          admin          The ClusterQueue was held and emptied.
+routing queue_stopped          admin          The ClusterQueue is closed (held).
+routing queue_drained          admin          The ClusterQueue was closed and emptied.
 routing queue_inactive         admin          The ClusterQueue is out of order; why is not known.
 routing queue_flavor_missing   admin   never  The ClusterQueue names a ResourceFlavor that does not exist.
 routing queue_check_missing    admin   never  The ClusterQueue names an AdmissionCheck that does not exist.

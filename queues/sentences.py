@@ -97,20 +97,10 @@ class JobShown:
         return str(WAITS_FOR.get(self.job.stage, "")) if self.state == "waiting" else ""
 
     @property
-    def waits(self) -> bool:
-        """Say whether the job is on its way and can be shown on the ladder."""
-        return self.job.state == "waiting" and bool(self.job.stage)
-
-    @property
     def stamp(self) -> tuple[object, ...]:
         """Give what moves when the job would look different."""
         job = self.job
         return (job.pk, job.position, self.state, job.since, str(self.reason), self.raw)
-
-    @property
-    def stage(self) -> str:
-        """Give the rung of the ladder on which the job stands; a running job has passed all."""
-        return "" if self.job.state in ("running", "finished") else self.job.stage
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +195,7 @@ def _waiting(job: Workload) -> str:
     if job.preempting:
         return "making_room"
     if job.code in STOPPED:
-        return "stopped"
+        return "on_hold"
     if job.never:
         return "cannot_run"
     return "preempted" if job.preempted else "waiting"

@@ -13,7 +13,7 @@ from portal.web.wording import exact, gpus, plain, quantity
 from queues import position_texts, sentences
 from queues.reading.reasons import ReasonShown
 from queues.reading.steps import SHORT, TOO_LARGE
-from queues.reading.why import Rung, Why
+from queues.reading.why import DONE, NOW, Rung, Why
 
 #: Who or what ends a reason, after its text.
 ENDED_BY: Final[dict[str, str | Promise]] = {
@@ -54,8 +54,17 @@ def figures(why: Why) -> list[tuple[str, str, str]]:
     return [(key, label, _amount(value, first)) for key, label, value in rows]
 
 
+def standing(why: Why, rung: Rung) -> str:
+    """Say how a stage stands: passed, not reached, or what happens to the job there."""
+    if rung.state == NOW:
+        if hopeless(why):
+            return _("stops here")
+        return _("waits here") if why.job.state == "waiting" else _("now")
+    return _("done") if rung.state == DONE else _("not reached")
+
+
 def rung_note(why: Why, rung: Rung) -> str:
-    """Say in a few words how a stage was passed, where that is known."""
+    """Say in a few words how a stage was passed, where that is known; else what it asks."""
     job, queue = why.job, why.facts.queue
     if rung.stage == "routing" and rung.state == "done" and job.entry and queue:
         return _("entry %(entry)s leads to the queue %(queue)s") % {
@@ -65,7 +74,7 @@ def rung_note(why: Why, rung: Rung) -> str:
         return _("place %(n)s") % {"n": plain(job.position)}
     if rung.stage == "quota" and rung.state == "done" and job.held:
         return sentences.holds(job)
-    return ""
+    return "" if rung.state == DONE else rung.asks
 
 
 def evidence(reason: ReasonShown) -> list[str]:

@@ -15,8 +15,17 @@ from portal.web.wording import exact, gpus, plain, spell
 from queues import position_texts
 from queues.reading.next_step import NextStep
 from queues.reading.reasons import ReasonShown
-from queues.reading.said import evidence, figures, hopeless, in_line, notes, rung_note, told
-from queues.reading.why import DONE, NOW, Rung, Why
+from queues.reading.said import (
+    evidence,
+    figures,
+    hopeless,
+    in_line,
+    notes,
+    rung_note,
+    standing,
+    told,
+)
+from queues.reading.why import NOW, Rung, Why
 from queues.selectors.tenants import LineNow
 
 _TAG = re.compile(r"<[^>]*>")
@@ -74,11 +83,10 @@ def _ladder(why: Why) -> list[str]:
 
 
 def _rung(why: Why, rung: Rung) -> list[str]:
-    words = {DONE: _("done"), NOW: _("now")}
     width = max(len(each.label) for each in why.ladder)
     mark = ">" if rung.state == NOW else " "
     note = rung_note(why, rung)
-    head = f"{mark} {rung.label:{width}}  {words.get(rung.state, _('not reached'))}"
+    head = f"{mark} {rung.label:{width}}  {standing(why, rung)}"
     found = [each for each in why.reasons if each.stage == rung.stage]
     return [
         f"{head}: {note}" if note else head,

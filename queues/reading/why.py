@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
-from portal.web.templatetags.portal import LADDER
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
 from queues import sentences
 from queues.access import Sight
 from queues.models import Workload
@@ -21,18 +23,41 @@ from queues.selectors.tenants import LineNow
 from queues.sentences import JobShown, Viewer
 
 DONE, NOW, TODO = "done", "now", "todo"
+
+
+class Stage(NamedTuple):
+    """A stage of the way: its name, and what is decided there."""
+
+    label: str | Promise
+    asks: str | Promise
+
+
+#: In the order in which a job passes them.
+LADDER: Final[dict[str, Stage]] = {
+    "routing": Stage(_("Routing"), _("which queue the job goes to")),
+    "request": Stage(_("Request"), _("whether it asks for something that this queue can give")),
+    "order": Stage(_("Order"), _("whose turn it is in the queue")),
+    "quota": Stage(_("Quota"), _("whether enough of the quota is free")),
+    "check": Stage(_("Admission check"), _("whether other programs agree")),
+    "topology": Stage(_("Topology"), _("whether there is room on machines close together")),
+    "pods": Stage(_("Pods"), _("whether its pods start on their machines")),
+}
 #: In these states a job has passed every stage, whatever was said about it before.
 PASSED: Final = frozenset({"running", "finished"})
 
 
 @dataclass(frozen=True, slots=True)
 class Rung:
-    """One stage of the way: ``done``, ``now`` or ``todo``; ``codes`` are the reasons there."""
+    """One stage of the way: ``done``, ``now`` or ``todo``; ``codes`` are the reasons there.
+
+    ``asks`` is what is decided there, in words.
+    """
 
     stage: str
     label: str
     state: str
     codes: tuple[str, ...] = ()
+    asks: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +140,8 @@ def ladder(job: Workload, told: tuple[ReasonShown, ...]) -> tuple[Rung, ...]:
     else:
         return ()
     return tuple(
-        Rung(stage, str(LADDER[stage]), _state(number, at), _codes(told, stage))
-        for number, stage in enumerate(stages)
+        Rung(stage, str(each.label), _state(number, at), _codes(told, stage), str(each.asks))
+        for number, (stage, each) in enumerate(LADDER.items())
     )
 
 

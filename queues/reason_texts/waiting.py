@@ -21,8 +21,8 @@ ROUTING: Final[Mapping[str, Texts]] = {
         _("Its entry does not exist in this namespace."),
     ),
     "entry_stopped": (
-        _("Its entry {entry} is held; jobs wait until it is opened."),
-        _("Its entry is held; jobs wait until it is opened."),
+        _("Its entry {entry} is closed; jobs wait until it is opened."),
+        _("Its entry is closed; jobs wait until it is opened."),
     ),
     "entry_without_queue": (_("Its entry leads to no queue."),),
     "queue_missing": (
@@ -34,8 +34,8 @@ ROUTING: Final[Mapping[str, Texts]] = {
         _("Its queue is being removed."),
     ),
     "queue_stopped": (
-        _("The queue {queue} is held; jobs wait until it is opened."),
-        _("Its queue is held; jobs wait until it is opened."),
+        _("The queue {queue} is closed; jobs wait until it is opened."),
+        _("Its queue is closed; jobs wait until it is opened."),
     ),
     "queue_inactive": (_("The queue {queue} is out of order."), _("Its queue is out of order.")),
     "queue_flavor_missing": (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import OuterRef, Prefetch, QuerySet, Value
@@ -12,6 +12,7 @@ from django.db.models.functions import Coalesce, JSONObject, NullIf
 from django.utils.dateparse import parse_datetime
 
 from queues.models import Apply, ObjectResult, Plan, PlanObject
+from queues.selectors.compiled import Part
 from tenants.models import Request, Tenant
 
 # For people, the many states are four questions: whose turn is it?
@@ -83,14 +84,20 @@ class Opened:
 
 def with_open(tenants: QuerySet[Tenant]) -> QuerySet[Tenant]:
     """Add to each tenant its open requests, newest first."""
+    return tenants.annotate(its_requests=_OPEN())
+
+
+def _open() -> ArraySubquery:
     rows = Request.objects.filter(tenant=OuterRef("pk"), state__in=GROUPS["open"])
     name = Coalesce(NullIf("author__display_name", Value("")), "author__username")
     line = JSONObject(
         pk="pk", version="version", state="state", reason="reason", author=name,
         updated_at="updated_at",
     )  # fmt: skip
-    newest = rows.order_by("-created_at").values(json=line)[:OPEN_SHOWN]
-    return tenants.annotate(its_requests=ArraySubquery(newest))
+    return ArraySubquery(rows.order_by("-created_at").values(json=line)[:OPEN_SHOWN])
+
+
+_OPEN: Final = Part(Tenant, _open)
 
 
 def opened(tenant: Tenant) -> list[Opened]:

@@ -10,7 +10,16 @@ from queues.models import Lifetime, Workload
 from queues.reading import Why
 from queues.reading.next_step import NextStep
 from queues.reading.reasons import ReasonShown
-from queues.reading.said import evidence, figures, hopeless, in_line, notes, rung_note, told
+from queues.reading.said import (
+    evidence,
+    figures,
+    hopeless,
+    in_line,
+    notes,
+    rung_note,
+    standing,
+    told,
+)
 from queues.reading.why import Rung
 from queues.views import meters
 
@@ -28,6 +37,7 @@ class RungShown:
 
     label: str
     state: str
+    here: str
     note: str
     reasons: list[Evidence]
 
@@ -82,4 +92,4 @@ def _steps(why: Why) -> list[tuple[NextStep, bool]]:
 def _rung(why: Why, rung: Rung) -> RungShown:
     found = [each for each in why.reasons if each.stage == rung.stage] if rung.codes else []
     reasons = [Evidence(each, evidence(each)) for each in found]
-    return RungShown(rung.label, rung.state, rung_note(why, rung), reasons)
+    return RungShown(rung.label, rung.state, standing(why, rung), rung_note(why, rung), reasons)

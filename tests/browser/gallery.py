@@ -151,7 +151,6 @@ def context():
         "meters": meters(),
         "jobs": jobs(now),
         "page": Page(),
-        "ladder_notes": {"routing": "queue nlp-research-train", "order": "third of 11"},
         "moments": [
             Moment(now - timedelta(hours=5), "Submitted", "submitted"),
             Moment(now - timedelta(hours=4), "Running on 16 GPUs", "running"),

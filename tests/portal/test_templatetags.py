@@ -261,36 +261,6 @@ class TestFigures:
         assert "alarm" not in draw("{% figures 4 9 0 %}")
 
 
-class TestLadder:
-    def rungs(self, html):
-        return re.findall(r'class="rung (\w+)"', html)
-
-    def test_it_is_open_where_the_job_stands(self):
-        html = draw("{% ladder 'quota' %}<p>7 missing</p>{% endladder %}")
-
-        assert self.rungs(html) == ["done"] * 3 + ["now"] + ["todo"] * 3
-        assert '<div class="evidence"><p>7 missing</p></div>' in html
-        assert html.count('aria-current="step"') == 1
-
-    @pytest.mark.parametrize("stage", ["", None, "running"])
-    def test_beyond_the_ladder_all_is_done(self, stage):
-        html = draw("{% ladder s %}seven missing{% endladder %}", s=stage)
-
-        assert self.rungs(html) == ["done"] * 7
-        assert "seven missing" not in html
-
-    def test_without_evidence_there_is_no_box(self):
-        assert "evidence" not in draw("{% ladder 'order' %} {% endladder %}")
-
-    def test_notes_and_evidence_are_escaped_where_they_come_from_variables(self):
-        html = draw(
-            "{% ladder 'quota' notes %}{{ x }}{% endladder %}", notes={"routing": EVIL}, x=EVIL
-        )
-
-        assert "<img" not in html
-        assert html.count("&lt;img") == 2
-
-
 class TestSteps:
     def test_person_and_time_stand_under_each_step(self):
         rows = [

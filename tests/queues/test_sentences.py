@@ -161,8 +161,8 @@ STATE_ROWS = [
     ({"never": True}, "cannot_run"),
     ({"never": True, "preempting": True}, "making_room"),
     ({"preempted": True}, "preempted"),
-    ({"code": "queue_stopped"}, "stopped"),
-    ({"code": "entry_stopped", "preempted": True}, "stopped"),
+    ({"code": "queue_stopped"}, "on_hold"),
+    ({"code": "entry_stopped", "preempted": True}, "on_hold"),
     ({"state": "stopping"}, "being_stopped"),
     ({"state": "starting"}, "starting"),
     ({"state": "running"}, "running"),
@@ -202,7 +202,6 @@ def test_running_says_on_what():
 
     assert shown.reason == "Runs on <b>8 \N{MULTIPLICATION SIGN} a100</b>."
     assert shown.raw == ""
-    assert shown.stage == ""
 
 
 def test_time_of_the_next_try():
@@ -259,8 +258,6 @@ def test_figures_where_devices_are_short():
     shown = sentences.shown([job(params=params, stage="quota")], {})[0]
 
     assert shown.figures == sentences.Figures(asked=8, free=2, missing=6)
-    assert shown.waits
-    assert shown.stage == "quota"
     assert sentences.figures(job(params=params | {"missing": "99999999999"})).free == 0
     assert sentences.figures(job(params=params | {"missing": "6Gi"})) is None
     assert sentences.figures(job(params=params | {"resource": "cpu"})) is None

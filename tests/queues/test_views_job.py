@@ -105,7 +105,7 @@ def test_ladder_has_the_evidence_at_its_stage(bob):
 
     assert "Routing done entry main leads to the queue nlp-train" in said
     assert "carry the taint spot" in said
-    assert "Quota now" in said
+    assert "Quota waits here" in said
     assert "pod set main · 8 GPUs asked, 3 GPUs free, 5 GPUs missing · ends with jobs of its own queue" in said  # fmt: skip
     assert "64 CPU asked, 24 CPU free, 40 CPU missing" in said
     assert "comes and goes between two looks of the scheduler" in said

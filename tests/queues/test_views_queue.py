@@ -216,7 +216,7 @@ def shut(policy):
 
 @pytest.mark.parametrize(
     ("policy", "said"),
-    [("Hold", "This queue is held"), ("HoldAndDrain", "This queue is held and emptied")],
+    [("Hold", "This queue is closed"), ("HoldAndDrain", "This queue is closed and emptied")],
 )
 def test_a_queue_that_is_held_says_so_first(full, client, policy, said):
     shut(policy)

@@ -314,7 +314,7 @@ def test_command_prints_the_same_text(full):
 
     assert ageless(said) == ageless(text_of(why(full.bob)))
     assert said.startswith("Job train-1 in nlp, cluster lab\nWaiting (41 min), 8 GPUs, place 3")
-    assert "> Quota            now" in said
+    assert "> Quota            waits here: whether enough of the quota is free" in said
     assert "Asked 8 GPUs, Free 0 GPUs, Missing 8 GPUs" in said
     assert "a100: 24 of 16 held, 8 borrowed" in said
     assert "2 jobs are ahead and ask for 20 GPUs." in said

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any
@@ -14,11 +14,10 @@ from django.forms import BoundField
 from django.template.context import Context
 from django.urls import get_script_prefix, reverse
 from django.utils import timezone
-from django.utils.functional import Promise
 from django.utils.html import conditional_escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.text import capfirst
-from django.utils.translation import get_language, gettext_lazy
+from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from portal.web.states import Look, look
@@ -179,7 +178,7 @@ def breakable(value: object) -> SafeString:
     )
 
 
-# --- figures, ladder, steps, time line, diff, impact ---------------------------------------------
+# --- figures, steps, time line, diff, impact ---------------------------------------------
 
 
 @register.inclusion_tag("parts/figures.html")
@@ -194,45 +193,6 @@ def figures(asked: object, free: object, missing: object, unit: str = "") -> dic
             ("missing", _("Missing"), quantity(missing, unit), short),
         ],
     }
-
-
-LADDER: dict[str, Promise | str] = {
-    "routing": gettext_lazy("Routing"),
-    "request": gettext_lazy("Request"),
-    "order": gettext_lazy("Order"),
-    "quota": gettext_lazy("Quota"),
-    "check": gettext_lazy("Admission check"),
-    "topology": gettext_lazy("Topology"),
-    "pods": gettext_lazy("Pods"),
-}
-
-
-@register.simple_block_tag(takes_context=True, end_name="endladder")
-def ladder(
-    context: Context, content: str, stage: object = "", notes: Mapping[str, object] | None = None
-) -> SafeString:
-    """The seven stages of a job: done up to `stage`, the enclosed evidence open at it.
-
-    An empty stage, or one beyond the ladder, means that all seven are done.
-    """
-    key = str(getattr(stage, "value", stage) or "").lower()
-    stages = list(LADDER)
-    at = stages.index(key) if key in LADDER else len(stages)
-    rows = [
-        {
-            "label": LADDER[row],
-            "state": "done" if index < at else "now" if index == at else "todo",
-            "note": (notes or {}).get(row, ""),
-        }
-        for index, row in enumerate(stages)
-    ]
-    return _render(context, "parts/ladder.html", {"rows": rows, "evidence": content})
-
-
-def _render(context: Context, file: str, data: dict[str, Any]) -> SafeString:
-    engine = context.template.engine if context.template else template.Engine.get_default()
-    with context.push(**data):
-        return engine.get_template(file).render(context)
 
 
 @register.inclusion_tag("parts/steps.html")
