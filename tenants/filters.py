@@ -8,6 +8,7 @@ from django import forms
 from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
 
+from portal.web.forms import field_of
 from tenants.audit import ACTIONS
 from tenants.models import AuditEvent
 
@@ -30,7 +31,8 @@ class AuditFilter(forms.Form):
 
     def __init__(self, *args: Any, scopes: list[str], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["scope"].choices = [ANY, *((each, each) for each in scopes)]  # type: ignore[attr-defined]
+        chains = [(each, each) for each in scopes]
+        field_of(self, "scope", forms.ChoiceField).choices = [ANY, *chains]
 
     def narrow(self, rows: QuerySet[AuditEvent]) -> QuerySet[AuditEvent]:
         """Return the rows that match every field that was filled in well."""

@@ -132,7 +132,6 @@ class Bill(Serializer[Any]):
     """One file: a version of a billing period of a source. Amounts are those that count."""
 
     problems_url = serializers.SerializerMethodField(help_text="Address of what is wrong with it.")
-    source = serializers.CharField(source="source.name")  # type: ignore[assignment]
     currency = serializers.CharField(source="source.currency")
     name = serializers.CharField()
     sha256 = serializers.CharField()
@@ -142,7 +141,6 @@ class Bill(Serializer[Any]):
     period_ends = serializers.DateTimeField(allow_null=True)
     finalized = serializers.BooleanField()
     rows = serializers.IntegerField()
-    errors = serializers.IntegerField()  # type: ignore[assignment]
     billed = serializers.DecimalField(max_digits=30, decimal_places=12, coerce_to_string=True)
     effective = serializers.DecimalField(max_digits=30, decimal_places=12, coerce_to_string=True)
     put_aside = serializers.DecimalField(
@@ -150,6 +148,14 @@ class Bill(Serializer[Any]):
         help_text="Effective costs of rows that do not count in this period.",
     )  # fmt: skip
     taken_at = serializers.DateTimeField()
+
+    def get_fields(self) -> dict[str, Any]:
+        """Add the fields that are named as attributes of every serializer are."""
+        more = {
+            "source": serializers.CharField(source="source.name"),
+            "errors": serializers.IntegerField(),
+        }
+        return super().get_fields() | more
 
     @extend_schema_field({"type": "string"})
     def get_problems_url(self, row: Any) -> str:

@@ -15,7 +15,7 @@ from costs.forms.fields import AmountField, MonthField, PercentField, as_part, t
 from costs.models import BillFile, Period, PriceBook, StatementLine
 from costs.states import Code, Kind, Tolerance
 from costs.times import HOUR
-from portal.web.forms import OnceForm
+from portal.web.forms import OnceForm, field_of
 from tenants.models import User
 
 COMPARED = {
@@ -51,8 +51,8 @@ class AssignForm(OnceForm):
 
     def __init__(self, *args: Any, people: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["to"].queryset = people  # type: ignore[attr-defined]
-        self.fields["to"].empty_label = _("nobody")  # type: ignore[attr-defined]
+        to = field_of(self, "to", forms.ModelChoiceField)
+        to.queryset, to.empty_label = people, _("nobody")
 
 
 class FindingFilter(forms.Form):
@@ -72,7 +72,7 @@ class FindingFilter(forms.Form):
     def __init__(self, *args: Any, codes: Iterable[tuple[str, Any]], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         known = [(code, word) for code, word in codes if code in set(Code)]
-        self.fields["code"].choices = [("", _("all")), *known]  # type: ignore[attr-defined]
+        field_of(self, "code", forms.ChoiceField).choices = [("", _("all")), *known]
 
     def narrow(self, rows: Any, user: User) -> Any:
         """Return the findings that match."""
@@ -103,7 +103,7 @@ class BillForm(OnceForm):
 
     def __init__(self, *args: Any, bills: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["bill"].queryset = bills  # type: ignore[attr-defined]
+        field_of(self, "bill", forms.ModelChoiceField).queryset = bills
 
 
 class CloseForm(OnceForm):
@@ -127,7 +127,7 @@ class CorrectionForm(OnceForm):
 
     def __init__(self, *args: Any, periods: Any, currency: str, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["period"].queryset = periods  # type: ignore[attr-defined]
+        field_of(self, "period", forms.ModelChoiceField).queryset = periods
         amount = AmountField(
             label=_("Amount"), currency=currency,
             help_text=_("A credit of the provider is negative: -250.00."),
@@ -150,7 +150,7 @@ class ToleranceForm(OnceForm):
 
     def __init__(self, *args: Any, pools: Iterable[str], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["pool"].choices = [(each, each) for each in pools]  # type: ignore[attr-defined]
+        field_of(self, "pool", forms.ChoiceField).choices = [(each, each) for each in pools]
 
     def clean_hours(self) -> Any:
         """Refuse what is below 0."""
@@ -180,7 +180,7 @@ class DisputeForm(OnceForm):
 
     def __init__(self, *args: Any, lines: Iterable[tuple[str, str]], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["line"].choices = list(lines)  # type: ignore[attr-defined]
+        field_of(self, "line", forms.ChoiceField).choices = list(lines)
 
 
 def line_key(line: StatementLine) -> str:

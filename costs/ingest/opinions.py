@@ -8,6 +8,7 @@ usage report counts quota time by day and team; "utilization" there is not what 
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal, localcontext
@@ -42,7 +43,7 @@ class Opinion(NamedTuple):
     unused: Decimal | None
 
 
-class _Table:
+class _Table(ABC):
     """What both have in common: a header, a row that is being read, a report."""
 
     def __init__(self, header: Sequence[str]) -> None:
@@ -63,8 +64,9 @@ class _Table:
                 if row is not None and errors == self.report.errors:
                     yield row
 
+    @abstractmethod
     def _read(self) -> Opinion | None:
-        raise NotImplementedError
+        """Read the row; ``None`` if it is left out, or has an error in the report."""
 
     def _complete(self, line: Sequence[str]) -> bool:
         if len(line) == len(self.place):

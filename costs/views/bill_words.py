@@ -18,7 +18,7 @@ from costs.ingest.report import Code as Problem
 from costs.matching import Method
 from costs.models import BillFile, BillFinding, BillLine, BillProblem, BillSource
 from costs.policy import Bucket
-from costs.selectors.bills import Change, Report, Total
+from costs.selectors.bills import Change, Months, Report, Total
 from costs.selectors.opinions import Beside
 from costs.states import Code
 from costs.times import HOUR
@@ -111,9 +111,9 @@ def month(file: BillFile) -> str:
     return date_format(file.period_starts, "F Y") if file.period_starts else ""
 
 
-def source(row: BillSource) -> dict[str, Any]:
+def source(found: Months) -> dict[str, Any]:
     """Return a source with its months."""
-    months: list[BillFile] = getattr(row, "months", [])
+    row = found.source
     return {
         "row": row, "kind": row.get_kind_display(), "url": reverse("bill-source", args=[row.pk]),
         "months": [
@@ -123,7 +123,7 @@ def source(row: BillSource) -> dict[str, Any]:
                 "effective": money_text(each.effective, row.currency),
                 "aside": money_text(each.put_aside, row.currency) if each.put_aside else "",
             }
-            for each in months
+            for each in found.files
         ],
     }  # fmt: skip
 

@@ -2,8 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from django import forms
 from django.utils.translation import gettext as _
+
+Field = TypeVar("Field", bound=forms.Field)
+
+
+def field_of(form: forms.BaseForm, name: str, kind: type[Field]) -> Field:
+    """Return a field of a form as what it is; ``TypeError`` if it is of another kind."""
+    found = form.fields[name]
+    if not isinstance(found, kind):
+        raise TypeError(f"{name} is a {type(found).__name__}")
+    return found
 
 
 class OnceForm(forms.Form):

@@ -23,6 +23,7 @@ from kube.catalog import (
     TopologySpec,
 )
 from kube.edits import Edit, PutFlavor, PutPriority, PutTenant, PutTopology
+from portal.web.forms import field_of
 from tenants.forms.fields import (
     CpuField,
     DevicesField,
@@ -212,7 +213,7 @@ class FlavorForm(ProposalForm[FlavorSpec]):
     def prepare(self) -> None:
         """Offer the topologies that exist."""
         known = [each.name for each in self.catalog.topologies]
-        self.fields["topology"].choices = choices_of(known, "—")  # type: ignore[attr-defined]
+        field_of(self, "topology", PickField).choices = choices_of(known, "—")
 
     def taken(self) -> set[str]:
         """Return the names that exist."""

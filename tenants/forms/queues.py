@@ -29,6 +29,7 @@ from kube.catalog import (
 )
 from kube.edits import Edit, PutCohort, PutQueue
 from kube.problems import Problem
+from portal.web.forms import field_of
 from tenants.forms.catalog import ProposalForm, words
 from tenants.forms.fields import (
     EVERYTHING,
@@ -250,7 +251,7 @@ class DepartmentForm(WithLines):
         super().prepare()
         own = self.spec.name if self.spec is not None else ""
         known = [each.name for each in self.catalog.cohorts if each.name != own]
-        self.fields["parent"].choices = choices_of(known, "—")  # type: ignore[attr-defined]
+        field_of(self, "parent", PickField).choices = choices_of(known, "—")
 
     def taken(self) -> set[str]:
         """Return the names that exist."""
@@ -313,8 +314,8 @@ class QueueForm(WithLines):
         super().prepare()
         tenants = [each.slug for each in self.catalog.tenants]
         cohorts = [each.name for each in self.catalog.cohorts]
-        self.fields["tenant"].choices = choices_of(tenants)  # type: ignore[attr-defined]
-        self.fields["cohort"].choices = choices_of(cohorts, "—")  # type: ignore[attr-defined]
+        field_of(self, "tenant", PickField).choices = choices_of(tenants)
+        field_of(self, "cohort", PickField).choices = choices_of(cohorts, "—")
         if self.spec is not None:
             self.fields.pop("tenant")
         else:
@@ -373,7 +374,7 @@ class EntryForm(StrictForm):
         self.catalog = catalog
         fields = [field.name for field in self if field.name != "reason"]
         self.groups = [(_("Where jobs come in"), [self[name] for name in fields])]
-        self.fields["queue"].choices = choices_of(  # type: ignore[attr-defined]
+        field_of(self, "queue", PickField).choices = choices_of(
             queue.name for _tenant, queue in catalog.queues()
         )
 

@@ -15,10 +15,12 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from portal.web.errors import DomainError
+from portal.web.forms import field_of
 from portal.web.lists import keyset
 from portal.web.pages import page
 from tenants import access, selectors
 from tenants.addresses import client_address
+from tenants.forms.fields import PickField
 from tenants.forms.people import MemberForm, PasswordForm, PersonForm, RoleForm
 from tenants.models import Membership, PlatformRole, User
 from tenants.services import people as service
@@ -131,7 +133,7 @@ def _members(
     names_leads = access.can(request.user, "tenant.name_lead", tenant)
     if not names_leads:
         kept = [choice for choice in Membership.Role.choices if choice[0] != access.LEAD]
-        form.fields["role"].choices = kept  # type: ignore[attr-defined]
+        field_of(form, "role", PickField).choices = kept
     context = {
         "tenant": tenant,
         "members": selectors.members(tenant),
