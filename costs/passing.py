@@ -7,12 +7,13 @@ lists. Grains are never lost: the lines of an hour are its bill, and all lines a
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Final, NamedTuple
 
 from costs.facts import NOBODY, Fact, PoolFact
+from costs.lost import PLATFORM, Loss, back
 from costs.policy import (
     Base,
     Bucket,
@@ -35,6 +36,9 @@ SHARED: Final = "shared"
 UNUSED: Final = "unused"
 BORROWED: Final = "borrowed"
 LENT: Final = "lent_credit"
+#: Work that was lost and is given back, and the same amount with the one who gives it.
+LOST_CREDIT: Final = Basis.LOST_CREDIT.value
+LOST_WORK: Final = "lost_work"
 #: Held time has no price of its own: a policy that charges it cannot be shown by a price list.
 _CHARGED: Final = {
     Base.COMMITTED: Basis.COMMITTED, Base.ADMITTED: Basis.ADMITTED, Base.USED: Basis.USED,
@@ -137,6 +141,34 @@ def divide(
         else:
             _whole(tally, payer, pool.pool.flavor, share, grains)
     return True
+
+
+def second(facts: Sequence[Fact], pool: PoolFact, policy: Policy, bill: PoolBill) -> Fraction:
+    """Return what a second of a device costs in an hour, in grains; 0 where nobody is charged."""
+    try:
+        shares = weigh(facts, pool, policy)
+    except (NotKnown, CannotReconcile):
+        return Fraction(0)
+    whole = sum(shares.values(), Fraction(bill.orphan + bill.gap))
+    return bill.grains * Fraction(1, whole) if whole > 0 else Fraction(0)
+
+
+def give_back(tally: Tally, losses: Iterable[Loss], policy: Policy, rate: Fraction) -> None:
+    """Add what of an hour's lost work is given back, at the rate of a second in that hour.
+
+    What one gets another one pays, so that the lines are the bill as before.
+    """
+    for loss in losses:
+        found = back(loss, policy.lost)
+        payer = Bucket.UNATTRIBUTED if loss.tenant == NOBODY else loss.tenant
+        grains = round(found.seconds * rate)
+        if not grains:
+            continue
+        by = Bucket.LOST if found.by == PLATFORM else found.by
+        what = LOST_WORK if found.by else str(by).removeprefix("*")
+        flavor = loss.pool.flavor
+        tally.add(Key(str(payer), flavor, LOST_CREDIT), found.seconds, -grains)
+        tally.add(Key(str(by), flavor, what), found.seconds, grains)
 
 
 def _whole(tally: Tally, payer: str, flavor: str, seconds: Seconds, grains: int) -> None:

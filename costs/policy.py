@@ -14,6 +14,7 @@ from fractions import Fraction
 from typing import Final
 
 from costs.facts import NOBODY, Fact, PoolFact
+from costs.lost import NOTHING_BACK, LostRule
 from costs.rates import used
 from costs.rounding import NoWeights, split
 
@@ -31,6 +32,7 @@ class Bucket(StrEnum):
     UNUSED = "*unused"
     UNALLOCATED = "*unallocated"
     GRANTED = "*granted"
+    LOST = "*lost"
 
 
 class Base(StrEnum):
@@ -81,11 +83,15 @@ class Policy:
     rest: Rest = Rest.PLATFORM
     shared: Spread = Spread.COST
     unused: Spread = Spread.PLATFORM
+    lost: LostRule = NOTHING_BACK
 
     def __post_init__(self) -> None:
-        """Refuse a rate of borrowing that is no part of the rate."""
+        """Refuse a rate of borrowing that is no part of the rate, and times below nothing."""
         if not 0 <= self.borrow <= 1:
             message = f"a borrower cannot pay {self.borrow} of the rate"
+            raise NotAPolicy(message)
+        if self.lost.most < 0:
+            message = f"{self.lost.most} seconds of a run cannot be given back"
             raise NotAPolicy(message)
 
 

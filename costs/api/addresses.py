@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from costs.api import money, periods, pools, tenants
+from costs.api import lost, money, periods, pools, tenants
 
 _TENANT = "tenants/<slug:slug>"
 _POOL = "<slug:cluster>/costs/months"
@@ -16,6 +16,7 @@ urlpatterns = [
         money.Amounts.as_view(),
         name="api-tenant-amounts",
     ),
+    path(f"{_TENANT}/costs/lost/<str:month>/", lost.Lost.as_view(), name="api-tenant-lost"),
     path(f"{_TENANT}/statements/", money.Statements.as_view(), name="api-tenant-statements"),
     path(
         f"{_TENANT}/statements/<str:month>/<path:book>/",

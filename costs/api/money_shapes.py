@@ -42,7 +42,11 @@ def rate(value: Decimal) -> str:
 class AmountLine(Serializer[Any]):
     """One basis. Bases overlap, so only what is charged may be added up."""
 
-    basis = serializers.CharField(source="line.basis")
+    basis = serializers.CharField(
+        source="line.basis",
+        help_text="What it is for: a basis of prices, rest, shared, unused, unmanaged; lost_credit "
+        "is lost work that was given back, lost_work the same with the tenant that gives it.",
+    )
     resource_milliseconds = serializers.SerializerMethodField(
         help_text="Thousandths of a resource-second; null: not measured in any hour."
     )
@@ -177,7 +181,11 @@ class StatementLine(Serializer[Any]):
     """One line. ``corrects`` is the closed month because of which it was booked."""
 
     flavor = Maybe(source="line.flavor")
-    basis = serializers.CharField(source="line.basis")
+    basis = serializers.CharField(
+        source="line.basis",
+        help_text="What it is for: a basis of prices, rest, shared, unused, unmanaged; lost_credit "
+        "is lost work that was given back, lost_work the same with the tenant that gives it.",
+    )
     resource_hours = serializers.DecimalField(
         source="line.quantity", max_digits=20, decimal_places=6, coerce_to_string=True
     )

@@ -11,7 +11,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from costs.forms.fields import AmountField, HourField, PercentField, as_part
-from costs.models.prices import Purpose
+from costs.lost import Funder, LostRule
+from costs.models.prices import LONGEST_MINUTES, Purpose
 from costs.money import NotMoney, places
 from costs.policy import Base, Policy, Rest, Spread
 from costs.rates import Basis, PriceKey, Purchase
@@ -96,7 +97,7 @@ def _radio(label: Any, choices: list[tuple[str, Any]], help_text: Any = "") -> f
 
 
 class PolicyForm(OnceForm):
-    """A policy: five switches, each with what it means."""
+    """A policy: seven switches, each with what it means."""
 
     starts = HourField(label=gettext_lazy("Holds from"))
     base = _radio(
@@ -151,9 +152,41 @@ class PolicyForm(OnceForm):
         ],
     )
 
+    lost = _radio(
+        gettext_lazy("Work that is lost to a preemption"),
+        [
+            (Funder.NOBODY.value, gettext_lazy("The tenant bears it")),
+            (Funder.TAKER.value, gettext_lazy("Given back by the tenant whose job took the place")),
+            (Funder.PLATFORM.value, gettext_lazy("Given back by the platform")),
+        ],
+        gettext_lazy(
+            "Of devices within the quota alone: who borrows gets nothing, and nobody gets anything "
+            "for what its own jobs have stopped."
+        ),
+    )
+    failures = _radio(
+        gettext_lazy("Work that is lost to machines and stopped queues"),
+        [
+            ("no", gettext_lazy("The tenant bears it")),
+            ("yes", gettext_lazy("Given back by the platform")),
+        ],
+    )
+    lost_minutes = forms.IntegerField(
+        label=gettext_lazy("Given back are at most (minutes of a run)"), required=False, initial=60,
+        min_value=1, max_value=LONGEST_MINUTES,
+        widget=forms.TextInput(attrs={"inputmode": "numeric", "size": "8", "class": "num"}),
+        help_text=gettext_lazy(
+            "Counted back to the last checkpoint, or to the start where none is known. So nobody "
+            "is paid for hours without a checkpoint."
+        ),
+    )  # fmt: skip
+
     def clean(self) -> dict[str, Any]:
-        """Ask for the part that borrowers pay where it counts."""
+        """Ask for the numbers that count with what was chosen."""
         found = super().clean() or {}
+        gives = found.get("lost") != Funder.NOBODY or found.get("failures") == "yes"
+        if gives and found.get("lost_minutes") is None and "lost_minutes" not in self.errors:
+            self.add_error("lost_minutes", _("Say how many minutes of a run are given back."))
         if found.get("base") == Base.COMMITTED and found.get("borrow") is None and not self.errors:
             self.add_error("borrow", _("Say how much of the rate borrowers pay: 0 is free."))
         return found
@@ -170,4 +203,9 @@ class PolicyForm(OnceForm):
             rest=Rest(found["rest"]),
             shared=Spread(found["shared"]),
             unused=Spread(found["unused"]),
+            lost=LostRule(
+                Funder(found["lost"]),
+                60 * (found["lost_minutes"] or 60),
+                found["failures"] == "yes",
+            ),
         )

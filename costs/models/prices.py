@@ -7,14 +7,20 @@ kept from any change by triggers.
 
 from __future__ import annotations
 
+from typing import Final
+
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from costs import policy, rates
+from costs.lost import Funder
 from costs.models.choices import names, values
 from tenants.models import User
 from tenants.models.states import StateRow
+
+#: No checkpoint is worth a longer run than a week.
+LONGEST_MINUTES: Final = 7 * 24 * 60
 
 
 class Purpose(models.TextChoices):
@@ -161,6 +167,16 @@ class PolicyVersion(StateRow):
     rest = models.CharField(_("rest of the pool"), max_length=12)
     shared = models.CharField(_("shared costs"), max_length=12)
     unused = models.CharField(_("unused commitments"), max_length=12)
+    lost = models.CharField(
+        _("lost work is given back by"), max_length=12, default=Funder.NOBODY.value,
+        db_default=Funder.NOBODY.value,
+    )  # fmt: skip
+    lost_minutes = models.PositiveIntegerField(
+        _("minutes of a run at most"), default=60, db_default=60
+    )
+    failures = models.BooleanField(
+        _("the platform gives back what failures destroy"), default=False, db_default=False
+    )
     made_by = models.ForeignKey(User, models.PROTECT, related_name="+", null=True, blank=True)
     approved_by = models.ForeignKey(User, models.PROTECT, related_name="+", null=True, blank=True)
 
@@ -183,6 +199,10 @@ class PolicyVersion(StateRow):
                     unused__in=values(policy.Spread),
                 ),
                 name="policy_switches",
+            ),
+            models.CheckConstraint(
+                condition=Q(lost__in=values(Funder), lost_minutes__lte=LONGEST_MINUTES),
+                name="policy_lost_work",
             ),
             models.CheckConstraint(
                 condition=Q(starts__minute=0, starts__second=0), name="policy_starts_with_an_hour"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from costs.digest import digest
 from costs.models import Period, Reconciliation
+from costs.selectors import losses
 from costs.selectors.bill_hours import stamp
 from costs.selectors.period_hours import counted, expected, span_of
 from costs.selectors.reckoning import Given, given
@@ -17,7 +18,8 @@ def newest_run(period: Period) -> Reconciliation | None:
 def of_period(period: Period, using: Given | None = None) -> str:
     """Return the hash of all that a run would read; nine queries, or three if ``using`` is told.
 
-    Hours are named by the runs that counted them, which carry the hash of their facts.
+    One more where a policy gives lost work back. Hours are named by the runs that counted them,
+    which carry the hash of their facts.
     """
     using = using or given(period)
     return digest(
@@ -29,5 +31,6 @@ def of_period(period: Period, using: Given | None = None) -> str:
             using.rate,
             counted(period),
             sorted([slug, *span] for slug, span in expected(span_of(period)).items()),
+            *([losses.stamp(span_of(period))] if using.gives_back else []),
         ]
     )

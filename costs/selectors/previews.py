@@ -7,7 +7,7 @@ day, which is close and answers a page in time. Both columns add up to the same 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from fractions import Fraction
@@ -17,6 +17,7 @@ from django.db.models import F
 
 from costs.comparing import Place
 from costs.facts import NOBODY, Fact, Pool, PoolFact, Quality
+from costs.lost import Loss
 from costs.models import (
     Period,
     PolicyVersion,
@@ -29,11 +30,11 @@ from costs.models import (
 )
 from costs.models.prices import VersionState
 from costs.money import from_grains, grains
-from costs.passing import PoolBill, Tally, charged, divide, purchase_of
+from costs.passing import PoolBill, Tally, charged, divide, give_back, purchase_of, second
 from costs.policy import Policy
 from costs.rates import Basis, NotKnown, PriceKey, Unpriced, quantity
 from costs.rates import PriceBook as Rates
-from costs.selectors import hours
+from costs.selectors import hours, losses
 from costs.selectors.bill_hours import billed
 from costs.selectors.hours import SUMMED
 from costs.selectors.months import Month
@@ -94,16 +95,27 @@ def of_policy(book: PriceBook, wanted: Policy, now: int) -> Preview | None:
         return None
     current = policies(book.pk)
     tallies = Tally(), Tally()
+    gives = any(each is not None and each.lost.gives for each in (*current.values, wanted))
+    gone = basis.lost() if gives else {}
     for hour, bill in basis.hours():
+        here = gone.get((hour.place, hour.pool.hour), ())
         for tally, policy in zip(tallies, (current.at(hour.pool.hour), wanted), strict=True):
             if policy is not None and bill.grains:
                 divide(tally, hour.facts, hour.pool, policy, bill)
+                _back(tally, hour, here, policy, bill)
     before, after = (each.payers() for each in tallies)
     payers = sorted(before.keys() | after.keys())
     rows = [
         Row(key, basis.worth(before.get(key, 0)), basis.worth(after.get(key, 0))) for key in payers
     ]
     return Preview(month, rows, basis.worth(tallies[1].total), basis.by_day, basis.billed)
+
+
+def _back(
+    tally: Tally, hour: PoolHourFacts, gone: Sequence[Loss], policy: Policy, bill: PoolBill
+) -> None:
+    if gone and policy.lost.gives:
+        give_back(tally, gone, policy, second(hour.facts, hour.pool, policy, bill))
 
 
 def of_prices(version: PriceVersion, now: int) -> Preview | None:
@@ -220,6 +232,13 @@ class _Basis:
                 yield each, PoolBill(by_day.get((each.place, each.pool.hour), 0))
             else:
                 yield each, PoolBill(self._list(each))
+
+    def lost(self) -> dict[tuple[Place, int], list[Loss]]:
+        """Return lost work by pool and hour, or day."""
+        found: dict[tuple[Place, int], list[Loss]] = defaultdict(list)
+        for (place, hour), gone in losses.by_hour(self.month.span).items():
+            found[place, hour - hour % DAY if self.by_day else hour] += gone
+        return found
 
     def _by_day(self) -> dict[tuple[Place, int], int]:
         found: dict[tuple[Place, int], int] = defaultdict(int)

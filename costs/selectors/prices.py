@@ -7,6 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from costs import policy, rates
+from costs.lost import Funder, LostRule
 from costs.models import PolicyVersion, PriceVersion
 from costs.models.prices import VersionState
 from costs.steps import Dated
@@ -39,4 +40,5 @@ def switches(version: PolicyVersion) -> policy.Policy:
         rest=policy.Rest(version.rest),
         shared=policy.Spread(version.shared),
         unused=policy.Spread(version.unused),
+        lost=LostRule(Funder(version.lost), version.lost_minutes * 60, version.failures),
     )

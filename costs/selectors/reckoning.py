@@ -28,10 +28,10 @@ from costs.models import (
 )
 from costs.models.prices import VersionState
 from costs.money import grains
-from costs.passing import PoolBill, Tally, charged, divide, purchase_of
+from costs.passing import PoolBill, Tally, charged, divide, give_back, purchase_of, second
 from costs.policy import Bucket, Policy
 from costs.rates import Basis, NotKnown, PriceBook, PriceKey, Unpriced, quantity
-from costs.selectors import control
+from costs.selectors import control, losses
 from costs.selectors.bill_hours import Billed, billed
 from costs.selectors.period_hours import PoolHourFacts, expected, read, span_of
 from costs.selectors.prices import price_book, switches
@@ -57,6 +57,11 @@ class Given:
     def complete(self) -> bool:
         """Return whether statements can be made of it."""
         return None not in (self.bill, self.prices, self.rate) and bool(self.policies)
+
+    @property
+    def gives_back(self) -> bool:
+        """Return whether a policy of the period has lost work given back."""
+        return any(switches(each).lost.gives for each in self.policies)
 
 
 @dataclass(slots=True)
@@ -147,6 +152,7 @@ def reckon(period: Period, using: Given) -> Outcome:
     compared, listing = Comparison(using.tolerances), Listing(book, using.rate or Fraction(1))
     outcome = Outcome(Tally(), method=asked.method if using.bill else "")
     left = dict(asked.hours)
+    gone = losses.by_hour(span) if using.gives_back else {}
     lost, lawless = asked.lost, 0
     for each in read(span):
         compared.add(each.place.cluster, each.pool, each.facts)
@@ -157,6 +163,9 @@ def reckon(period: Period, using: Given) -> Outcome:
             lost, lawless = lost + bill.grains, lawless + 1
             continue
         divide(outcome.tally, each.facts, each.pool, policy, bill)
+        if here := gone.get((each.place, each.pool.hour)):
+            rate = second(each.facts, each.pool, policy, bill)
+            give_back(outcome.tally, here, policy, rate)
         listing.add(each, policy, bill)
     lost += sum(each.grains for each in left.values())
     _beyond_pools(outcome.tally, asked, known.at(span.ends - 1), lost)

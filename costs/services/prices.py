@@ -156,7 +156,8 @@ def propose_policy(
         book=book, starts=starts, base=policy.base.value, credit=policy.credit,
         borrow=shown(policy.borrow, 4),
         rest=policy.rest.value, shared=policy.shared.value, unused=policy.unused.value,
-        made_by=actor,
+        lost=policy.lost.preempted.value, lost_minutes=policy.lost.most // 60,
+        failures=policy.lost.failures, made_by=actor,
     )  # fmt: skip
     version.full_clean()
     version.save(force_insert=True)
@@ -165,7 +166,9 @@ def propose_policy(
 
 
 def _switches(version: PolicyVersion) -> dict[str, str]:
-    names = ("base", "borrow", "credit", "rest", "shared", "unused")
+    names = (
+        "base", "borrow", "credit", "rest", "shared", "unused", "lost", "lost_minutes", "failures",
+    )  # fmt: skip
     return {name: str(getattr(version, name)) for name in names}
 
 

@@ -273,7 +273,7 @@ def _proposed(request: HttpRequest, row: PriceBook, form: PolicyForm) -> PolicyV
     return found
 
 
-def _today(row: PriceBook) -> dict[str, str]:
+def _today(row: PriceBook) -> dict[str, Any]:
     """Fill a form with what holds now, from the next month on."""
     newest = previews.newest_policy(row)
     at = timezone.now()
@@ -281,11 +281,14 @@ def _today(row: PriceBook) -> dict[str, str]:
     found = {"starts": f"{following}-01 00:00"}
     if newest is None:
         return {**found, "base": "committed", "borrow": "50", "credit": "yes", "rest": "platform",
-                "shared": "cost", "unused": "platform"}  # fmt: skip
+                "shared": "cost", "unused": "platform", "lost": "nobody", "failures": "no",
+                "lost_minutes": 60}  # fmt: skip
     percent = f"{(newest.borrow * 100).normalize():f}"
     return {
         **found, "base": newest.base, "borrow": percent, "credit": "yes" if newest.credit else "no",
         "rest": newest.rest, "shared": newest.shared, "unused": newest.unused,
+        "lost": newest.lost, "failures": "yes" if newest.failures else "no",
+        "lost_minutes": newest.lost_minutes,
     }  # fmt: skip
 
 

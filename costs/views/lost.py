@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Final, NamedTuple
 
@@ -15,15 +16,27 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
-from costs.lost import LostCredit, Payer, payer
-from costs.selectors.lost import SHOWN, Lost, LostMonth, lost_month
+from costs.lost import FAILED, PREEMPTED, LostRule, Why
+from costs.money import PLACES
+from costs.money import shown as places_of
+from costs.selectors.lost import (
+    NOTHING,
+    SHOWN,
+    Lost,
+    LostMonth,
+    Worth,
+    book_of,
+    lost_month,
+    rule_of,
+)
 from costs.times import moment
 from costs.views import files, places, sections, shown
 from costs.views.asked import asked, exactly, query
 from costs.views.chart import percent
-from costs.views.words import hours, hours_text, share_text
+from costs.views.policy_words import lost_text
+from costs.views.words import hours, hours_text, money_text, share_text
 from portal.web.pages import page
-from portal.web.wording import number
+from portal.web.wording import DASH, number
 from queues.history_texts import cause as cause_text
 from queues.history_texts import taker
 from tenants import access
@@ -31,23 +44,21 @@ from tenants.models import Tenant
 
 HEAD: Final = (
     "at", "tenant", "cluster", "queue", "namespace", "job", "workload", "cause", "flavor",
-    "devices", "ran_since", "checkpoint_at", "lost_s", "lost_h", "borne_by",
+    "devices", "ran_since", "checkpoint_at", "lost_s", "lost_h", "given_back_s", "given_back_by",
+    "why", "worth", "given_back", "currency",
 )  # fmt: skip
-#: What is given back for lost work: nothing so far, to nobody; it is always shown.
-RULE: Final = LostCredit()
-_PAYERS: Final = {
-    Payer.TENANT: (gettext_lazy("this tenant"), gettext_lazy("its own jobs, or time that was borrowed")),
-    Payer.TAKER: (gettext_lazy("who took the place"), gettext_lazy("the policy helps borrowers")),
-    Payer.PLATFORM: (gettext_lazy("the platform"), gettext_lazy("machines, and queues that were stopped")),
-    Payer.UNKNOWN: (gettext_lazy("not known"), gettext_lazy("nobody saw why")),
-}  # fmt: skip
+_WHY: Final = {
+    Why.NO_RULE: gettext_lazy("no policy gives it back"),
+    Why.BORROWED: gettext_lazy("its devices were borrowed"),
+    Why.OWN: gettext_lazy("stopped by an own job, or by itself"),
+    Why.UNKNOWN: gettext_lazy("nobody saw why"),
+}
 
 
 class CauseRow(NamedTuple):
     """One cause with its bar."""
 
     label: str
-    borne: str
     note: str
     evictions: str
     hours: str
@@ -69,7 +80,9 @@ class LostRow(NamedTuple):
     saved: bool
     devices: str
     hours: str
-    borne: str
+    worth: str
+    back: str
+    why: str
 
 
 @require_safe
@@ -78,16 +91,20 @@ def lost(request: HttpRequest, slug: str) -> HttpResponse:
     """Show what a tenant's jobs have lost in a month."""
     row = access.tenant(request.user, slug, "tenant.numbers")
     wanted = asked(request)
-    found = lost_month(row, wanted.month)
+    book = book_of(wanted.month)
+    found = lost_month(row, wanted.month, book=book)
     names = access.can(request.user, "tenant.jobs", row)
+    money = book.prices.currency if book and access.can(request.user, "tenant.costs", row) else ""
+    rule = rule_of(book, wanted.month)
     context: dict[str, Any] = {
         "tenant": row, "asked": wanted, "date": moment(wanted.month.span.starts).date(),
         "links": places.months(wanted, wanted.place),
         "sections": sections.of_tenant(request, row, "tenant-lost", query(wanted.month, wanted.place)),
         "csv": reverse("tenant-lost-csv", args=[slug]) + query(wanted.month, None),
-        "figures": _figures(found) if found.evictions else [],
-        "causes": causes(found),
-        "rows": [_row(each, names=names) for each in found.rows],
+        "figures": _figures(found, rule, money) if found.evictions else [],
+        "causes": causes(found, money), "book": book, "money": money,
+        "gives": rule.gives or bool(found.whole.back), "words": lost_text(rule) if book else [],
+        "rows": [_row(each, found.worth.get(each.pk, NOTHING), money, names=names) for each in found.rows],
         "more": max(0, found.evictions - SHOWN), "names": names,
         "crumbs": [{"label": str(row), "url": reverse("tenant", args=[slug])}],
     }  # fmt: skip
@@ -100,48 +117,89 @@ def lost_csv(request: HttpRequest, slug: str) -> HttpResponse:
     """Give every eviction of the month as a file."""
     row = access.tenant(request.user, slug, "tenant.numbers")
     wanted = exactly(request)
-    found = lost_month(row, wanted.month, None)
+    book = book_of(wanted.month)
+    found = lost_month(row, wanted.month, None, book)
     names = access.can(request.user, "tenant.jobs", row)
+    money = book.prices.currency if book and access.can(request.user, "tenant.costs", row) else ""
     return files.response(
-        ["lost", slug, str(wanted.month)], HEAD, _cells(row, found.rows, names=names)
+        ["lost", slug, str(wanted.month)], HEAD, _cells(row, found, money, names=names)
     )
 
 
-def _figures(found: LostMonth) -> list[shown.Figure]:
-    borne = {
-        each: sum(x.lost for x in found.causes if payer(x.cause, RULE) is each) for each in Payer
-    }
+def _figures(found: LostMonth, rule: LostRule, money: str) -> list[shown.Figure]:
+    whole = found.whole
     figures = [
         shown.Figure("lost", _("Lost"), hours_text(found.lost), _("GPU-h since the last known checkpoint")),
         shown.Figure("evictions", _("Evictions"), number(found.evictions), _("jobs lost their place")),
     ]  # fmt: skip
-    for each, seconds in borne.items():
-        if seconds:
-            label, note = _PAYERS[each]
-            title = _("Borne by %(who)s") % {"who": label}
-            figures.append(shown.Figure(each, title, hours_text(seconds), str(note)))
+    if money:
+        note = _("%(currency)s at the list price of the hour") % {"currency": money}
+        figures.append(shown.Figure("worth", _("Worth"), _amount(whole.amount, money), note))
+    if rule.gives or whole.back:
+        part = _("%(hours)s GPU-h") % {"hours": hours_text(whole.back)}
+        value = _amount(whole.credit, money) if money else hours_text(whole.back)
+        note = _("%(currency)s for %(part)s") % {"currency": money, "part": part} if money else _("GPU-h by the policy")  # fmt: skip
+        figures.append(shown.Figure("back", _("Given back"), value, note))
     return figures
 
 
-def causes(found: LostMonth) -> list[CauseRow]:
+def _amount(amount: Fraction | None, money: str) -> str:
+    return DASH if amount is None or not money else money_text(amount, money)
+
+
+def causes(found: LostMonth, money: str = "") -> list[CauseRow]:
     """Return the causes with the part of the loss that each has."""
     most = max((each.lost for each in found.causes), default=0)
     return [
         CauseRow(
             label=capfirst(cause_text(each.cause)),
-            borne=str(_PAYERS[payer(each.cause, RULE)][0]),
-            note=each.cause,
+            note=_note(each.worth, money),
             evictions=number(each.evictions),
             hours=hours_text(each.lost),
             share=share_text(Fraction(each.lost, found.lost)) if found.lost else "",
             width=percent(Fraction(each.lost * 10_000, most)) if most else "0",
-            key=payer(each.cause, RULE),
+            key=_kind(each.cause),
         )
         for each in found.causes
     ]
 
 
-def _row(each: Lost, *, names: bool) -> LostRow:
+def _note(worth: Worth, money: str) -> str:
+    """Say what the work of a cause is worth, and what of it is given back."""
+    said = []
+    if money:
+        said.append(_("worth %(amount)s %(currency)s") % {"amount": _amount(worth.amount, money), "currency": money})  # fmt: skip
+    if worth.back:
+        unit = money or _("GPU-h")
+        said.append(_("%(amount)s %(unit)s given back") % {"amount": _back(worth, money), "unit": unit})  # fmt: skip
+    return " · ".join(said)
+
+
+def _kind(cause: str) -> str:
+    """Return whose doing a cause is, which colours its bar."""
+    if cause in FAILED:
+        return "platform"
+    return "taker" if cause in PREEMPTED else "tenant"
+
+
+def _back(worth: Worth, money: str) -> str:
+    """Return what is given back as an amount, or in hours for who sees no money."""
+    if not worth.back:
+        return DASH
+    return _amount(worth.credit, money) if money else hours_text(worth.back)
+
+
+def _why(worth: Worth, lost: int) -> str:
+    if not lost:
+        return ""
+    if worth.back:
+        by = _("by who took the place") if worth.taker else _("by the platform")
+        part = _("for %(hours)s GPU-h") % {"hours": hours_text(worth.back)}
+        return f"{part} {by}"
+    return str(_WHY[worth.why])
+
+
+def _row(each: Lost, worth: Worth, money: str, *, names: bool) -> LostRow:
     args = [each.cluster, each.namespace, each.workload]
     return LostRow(
         at=each.at,
@@ -154,18 +212,30 @@ def _row(each: Lost, *, names: bool) -> LostRow:
         saved=each.saved_at is not None,
         devices=number(each.devices),
         hours=hours_text(each.lost),
-        borne=str(_PAYERS[payer(each.cause, RULE)][0]),
+        worth=_amount(worth.amount, money),
+        back=_back(worth, money),
+        why=_why(worth, each.lost),
     )
 
 
-def _cells(tenant: Tenant, rows: list[Lost], *, names: bool) -> Iterator[list[files.Cell]]:
-    for each in rows:
+def _cells(
+    tenant: Tenant, found: LostMonth, money: str, *, names: bool
+) -> Iterator[list[files.Cell]]:
+    for each in found.rows:
+        worth = found.worth.get(each.pk, NOTHING)
         job = [each.namespace, each.job, each.workload] if names else ["", "", ""]
         times = [
             None if at is None else f"{at:%Y-%m-%dT%H:%M:%SZ}"
             for at in (each.ran_since, each.saved_at)
         ]
+        by = "" if not worth.back else "taker" if worth.taker else "platform"
         yield [
             f"{each.at:%Y-%m-%dT%H:%M:%SZ}", tenant.slug, each.cluster, each.queue, *job, each.cause,
-            each.flavor, each.devices, *times, each.lost, hours(each.lost), payer(each.cause, RULE),
+            each.flavor, each.devices, *times, each.lost, hours(each.lost), worth.back, by,
+            worth.why if each.lost else "", *(_plain(part, money) for part in (worth.amount, worth.credit)),
+            money or None,
         ]  # fmt: skip
+
+
+def _plain(amount: Fraction | None, money: str) -> Decimal | None:
+    return None if amount is None or not money else places_of(amount, PLACES)

@@ -36,6 +36,7 @@ BUCKETS: Final = {
     Bucket.UNUSED: (gettext_lazy("Unused commitments"), gettext_lazy("paid and not taken")),
     Bucket.UNALLOCATED: (gettext_lazy("Unallocated"), gettext_lazy("no rule gives it to anybody")),
     Bucket.GRANTED: (gettext_lazy("Granted"), gettext_lazy("credits after disputes")),
+    Bucket.LOST: (gettext_lazy("Lost work"), gettext_lazy("given back to tenants")),
 }
 
 

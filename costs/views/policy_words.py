@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 
+from costs.lost import Funder, LostRule
 from costs.models import PolicyVersion
 from costs.policy import Base, Policy, Rest, Spread
 from costs.selectors.prices import switches
@@ -34,12 +35,23 @@ UNUSED: Final = {
     Spread.COST: gettext_lazy("Unused commitments are paid in proportion to what each pays."),
     Spread.EVEN: gettext_lazy("Unused commitments are paid in equal parts."),
 }
+LOST: Final = {
+    Funder.TAKER: gettext_lazy(
+        "Who takes the place of a job that was within its quota gives back what it has lost, "
+        "at most %(minutes)s of its run."
+    ),
+    Funder.PLATFORM: gettext_lazy(
+        "The platform gives back what a job within its quota has lost to one of another tenant, "
+        "at most %(minutes)s of its run."
+    ),
+}
 
 
 def policy_text(version: PolicyVersion) -> list[str]:
     """Say in sentences what a tenant pays by a policy."""
     policy = switches(version)
-    return sentences(policy)[:3] if policy.base is Base.COMMITTED else sentences(policy)[:1]
+    own = sentences(policy)[:3] if policy.base is Base.COMMITTED else sentences(policy)[:1]
+    return own + (lost_text(policy.lost) if policy.lost.gives else [])
 
 
 def whole_text(version: PolicyVersion) -> list[str]:
@@ -61,5 +73,23 @@ def sentences(policy: Policy) -> list[str]:
         str(RESTS[policy.rest]),
         str(SHARED[policy.shared]),
         str(UNUSED[policy.unused]),
+        *lost_text(policy.lost),
     ]
+    return found
+
+
+def lost_text(rule: LostRule) -> list[str]:
+    """Say what of lost work is given back, and by whom."""
+    minutes = ngettext("%(n)s minute", "%(n)s minutes", rule.most // 60) % {"n": rule.most // 60}
+    found = [
+        _("Nothing is given back for work that is lost to a preemption.")
+        if rule.preempted is Funder.NOBODY
+        else LOST[rule.preempted] % {"minutes": minutes}
+    ]
+    if rule.failures:
+        sentence = _("The platform gives back what its machines and stopped queues destroy, "
+                     "at most %(minutes)s of each run.")  # fmt: skip
+        found.append(sentence % {"minutes": minutes})
+    else:
+        found.append(_("Nothing is given back for work that is lost to machines."))
     return found

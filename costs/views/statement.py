@@ -45,6 +45,8 @@ _OTHERS: Final = {
     passing.REST: gettext_lazy("Part of what nobody had"),
     passing.SHARED: gettext_lazy("Shared costs"),
     passing.UNUSED: gettext_lazy("Unused commitments"),
+    passing.LOST_CREDIT: gettext_lazy("Lost work (credit)"),
+    passing.LOST_WORK: gettext_lazy("Lost work of others, whose places were taken"),
 }
 
 

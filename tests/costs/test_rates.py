@@ -8,7 +8,7 @@ import pytest
 
 from costs import units
 from costs.billing import provider_key
-from costs.lost import LostCredit, credit, since_checkpoint
+from costs.lost import since_checkpoint
 from costs.money import shown
 from costs.rates import (
     Basis,
@@ -149,13 +149,8 @@ def test_what_is_no_part_of_a_device_is_refused(make):
         make()
 
 
-def test_lost_work_is_given_back_as_the_rule_says():
-    rate, rule = Decimal(3600), LostCredit(most=600)
-
-    assert credit(2, 900, rate, rule, borrowed=False) == 1200
-    assert credit(2, 900, rate, rule, borrowed=True) == 0
-    assert credit(2, 900, rate, LostCredit(borrowers=True), borrowed=True) == 1800
-    assert since_checkpoint(7800, 0) == 7800
+def test_without_checkpoints_all_of_a_run_is_lost():
+    assert (since_checkpoint(7800, 0), since_checkpoint(7800, 1800)) == (7800, 600)
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,11 @@ from decimal import Decimal
 import pytest
 import time_machine
 
+from costs.lost import Funder, LostRule
 from costs.models import PolicyVersion, PriceBook, PriceVersion
 from costs.policy import Base, Policy
 from costs.selectors import previews
+from costs.selectors.prices import switches
 from costs.services import prices
 from costs.times import instant
 from portal.web.wording import MINUS
@@ -27,7 +29,7 @@ PRICE = {
 }  # fmt: skip
 SWITCHES = {
     "starts": "2027-01-01 00:00", "base": "used", "borrow": "50", "credit": "yes",
-    "rest": "admitted", "shared": "cost", "unused": "platform",
+    "rest": "admitted", "shared": "cost", "unused": "platform", "lost": "nobody", "failures": "no",
 }  # fmt: skip
 
 
@@ -142,11 +144,15 @@ def test_a_policy_is_proposed_by_one_and_activated_by_another(lab, client):
     url = f"/costs/books/{book.pk}/policy/"
     assert 'value="2027-01-01 00:00"' in pages.text(ask(client, lab, "carol", url))
     for wrong in ({"borrow": "101"}, {"base": "x"}, {"starts": "2027-01-01 00:10"}, {"rest": ""},
-                  {"base": "committed", "borrow": ""}):  # fmt: skip
+                  {"base": "committed", "borrow": ""}, {"lost": "x"}, {"failures": ""},
+                  {"lost": "taker"}, {"failures": "yes", "lost_minutes": "0"},
+                  {"lost": "taker", "lost_minutes": "10081"}):  # fmt: skip
         refused = ask(client, lab, "carol", url, {**SWITCHES, **wrong, "step": "propose"})
         assert (refused.status_code, "field-error" in pages.text(refused)) == (422, True), wrong
-    sent = ask(client, lab, "carol", url, {**SWITCHES, "step": "propose"})
+    lost = {"lost": "taker", "lost_minutes": "90", "failures": "yes"}
+    sent = ask(client, lab, "carol", url, {**SWITCHES, **lost, "step": "propose"})
     row = PolicyVersion.objects.get(state="draft")
+    assert switches(row).lost == LostRule(Funder.TAKER, 5400, failures=True)
     assert sent.url == f"/costs/policies/{row.pk}/"
     assert "Somebody else decides" in pages.text(client.get(sent.url))
     for who, state in (("carol", "draft"), ("dave", "active"), ("dave", "active")):

@@ -7,11 +7,14 @@ from datetime import timedelta
 import pytest
 import time_machine
 
-from costs.lost import LostCredit, Payer, payer
-from kube.evictions import Cause
+from costs.lost import Funder, LostRule
+from costs.policy import Policy
+from costs.services import prices
 from queues.models import Eviction, Lifetime
 from tenants.models import Revision
 from tests.costs import stored
+from tests.costs.ledger_rows import OCTOBER, book_of
+from tests.costs.losing import clock, evict, run
 from tests.kube.kueue_life import START
 from tests.query_counts import counted
 from tests.queues import pages
@@ -128,37 +131,84 @@ def test_another_month_has_none_of_it(town, lab, client):
     assert "Nothing was lost" in stored.said(client.get(URL, {"month": "2020-01"}))
 
 
-@pytest.mark.parametrize(
-    ("cause", "borrowers", "who"),
-    [
-        (Cause.PREEMPTED_IN_QUEUE, False, Payer.TENANT),
-        (Cause.PREEMPTED_RECLAIM, False, Payer.TENANT),
-        (Cause.PREEMPTED_RECLAIM, True, Payer.TAKER),
-        (Cause.PREEMPTED_FAIR_SHARING, True, Payer.TAKER),
-        (Cause.NODE_FAILURE, False, Payer.PLATFORM),
-        (Cause.QUEUE_STOPPED, False, Payer.PLATFORM),
-        (Cause.PODS_READY_TIMEOUT, False, Payer.TENANT),
-        (Cause.CHECK, True, Payer.TENANT),
-        (Cause.PREEMPTED, False, Payer.UNKNOWN),
-        (Cause.UNKNOWN, False, Payer.UNKNOWN),
-    ],
-)
-def test_who_bears_a_loss(cause, borrowers, who):
-    assert payer(cause, LostCredit(borrowers=borrowers)) is who
+def priced(lab, policy):
+    """Let a book with a policy count from before the story, with a price for committed time."""
+    book = book_of(lab)
+    row = prices.propose_policy(book=book, starts=OCTOBER, policy=policy, actor=lab.carol)
+    prices.activate_policy(version=row, actor=lab.dave)
 
 
-def test_every_cause_that_the_history_knows_has_its_bearer():
-    """Those that say nothing of whose doing it was stay unknown, on purpose."""
-    unknown = {each for each in Cause if payer(each, LostCredit()) is Payer.UNKNOWN}
+def reclaimed(lab):
+    """A job of 8 loses 2 h 10 of work to one of cv."""
+    life = run(lab.cluster, "train", "nlp-train", 8, clock("09:00"), clock("11:10"))
+    at = clock("11:10")
+    evict(life, "nlp-train", at, "preempted_reclaim", 130, "uid-boss", "/lab/cv-train")
 
-    assert unknown == {Cause.PREEMPTED, Cause.OTHER, Cause.UNKNOWN}
+
+def test_lost_work_has_a_worth_and_nothing_is_given_back_without_a_rule(lab, client):
+    """Eight devices for 2 h 10 at 2.50: 43.33; a job of cv took the place."""
+    priced(lab, Policy())
+    reclaimed(lab)
+    client.force_login(lab.alice)
+    said = stored.said(client.get(URL, MONTH))
+    (row,) = rows(client)
+
+    assert "Worth 43.33" in said
+    assert "Nothing is given back for work that is lost to a preemption." in said
+    assert "Given back" not in said
+    assert (row["worth"], row["given_back_s"], row["why"]) == ("43.3333333333", "0", "no_rule")
+
+
+def test_what_a_policy_gives_back_stands_beside_it(lab, client):
+    priced(lab, Policy(lost=LostRule(Funder.TAKER, 1800)))
+    reclaimed(lab)
+    client.force_login(lab.alice)
+    said = stored.said(client.get(URL, MONTH))
+    (row,) = rows(client)
+
+    assert "Given back 10.00 USD for 4.0 GPU-h" in said
+    assert "for 4.0 GPU-h by who took the place" in said
+    assert (row["given_back"], row["given_back_by"], row["why"]) == (
+        "10.0000000000",
+        "taker",
+        "part",
+    )
+    assert "cv" not in row.values()
+    client.force_login(lab.bob)
+    (row,) = rows(client)
+    assert (row["worth"], row["given_back"], row["given_back_s"]) == ("", "", "14400")
+    assert "10.00" not in stored.said(client.get(URL, MONTH))
+
+
+API = "/api/v1/tenants/nlp/costs/lost/2026-11/"
+
+
+def test_the_api_says_the_same_by_cause(lab, client):
+    priced(lab, Policy(lost=LostRule(Funder.TAKER, 1800)))
+    reclaimed(lab)
+    client.force_login(lab.alice)
+    found = client.get(API).json()
+    client.force_login(lab.bob)
+    without = client.get(API).json()
+    sums = {
+        "evictions": 1, "lost_resource_seconds": 8 * 7800, "given_back_resource_seconds": 8 * 1800,
+        "worth": "43.33", "given_back": "10.00",
+    }  # fmt: skip
+
+    assert (found["whole"], found["causes"]) == (sums, [sums | {"cause": "preempted_reclaim"}])
+    assert (found["currency"], without["currency"]) == ("USD", None)
+    hidden = sums | {"worth": None, "given_back": None}
+    assert without["whole"] == hidden
 
 
 def test_queries_do_not_grow_with_evictions(town, lab, client):
     for number in range(4):
         stopped(town, f"j{number}", "boss", minutes=30)
     assert Lifetime.objects.count() == 4
+    priced(lab, Policy(lost=LostRule(Funder.TAKER)))
     client.force_login(lab.alice)
     client.get(URL, MONTH)
     with counted("costs: tenant's lost time"):
         client.get(URL, MONTH)
+    with counted("api: tenant's lost time"):
+        client.get(API)

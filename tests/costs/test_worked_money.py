@@ -1,4 +1,4 @@
-"""The worked examples about money: W7, W12 to W16 and W18 to W20, with exactly these numbers."""
+"""The worked examples about money: W12 to W16 and W18 to W20, with exactly these numbers."""
 
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 from fractions import Fraction
@@ -7,7 +7,6 @@ import pytest
 
 from costs.billing import BillLine, Category, match, sort, sums
 from costs.facts import UseTime
-from costs.lost import LostCredit, credit, since_checkpoint
 from costs.money import from_grains, grains, rounded, shown
 from costs.policy import Base, Bucket, Policy, Rest, allocate, weigh
 from costs.rates import Basis, PriceBook, PriceKey, cost
@@ -28,16 +27,6 @@ def cents(parts):
 
 def money(text):
     return {key: Decimal(value) for key, value in text.items()}
-
-
-def test_w7_lost_work_counts_from_the_last_checkpoint():
-    lost = since_checkpoint(2 * HOUR + 600, 30 * 60)
-
-    assert 16 * lost == 9_600
-    assert shown(Fraction(16 * lost, HOUR)) == Decimal("2.666667")
-    assert rounded(credit(16, lost, Decimal("2.50"), LostCredit(), borrowed=False), "USD") == (
-        Decimal("6.67")
-    )
 
 
 def test_w12_a_price_changes_in_the_middle_of_the_month():
