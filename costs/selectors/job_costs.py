@@ -1,7 +1,7 @@
 """The life of one job in device-hours, and what they cost: from the queue to the end.
 
 A job may have had several Workloads, one after the other; all that is on record of them counts.
-Which part of its devices was borrowed is the queue's and not the job's, and is not told here.
+Which of its devices were borrowed is told by the rule of ``costs.owning``, over the newest days.
 """
 
 from __future__ import annotations
@@ -18,8 +18,11 @@ from django.db.models import Q, QuerySet
 
 from costs.facts import Pool
 from costs.rates import Basis, PriceKey, Purchase, Unpriced
+from costs.selectors import job_use as use_of
+from costs.selectors import owning
 from costs.selectors.pricing import Book
 from costs.times import Span, hours, instant
+from costs.used import Use, together
 from kube.lifecycle_facts import is_device
 from queues.models import Eviction, Interval, Lifetime, Phase
 
@@ -27,6 +30,8 @@ HOLDING: Final = (Phase.RESERVED, Phase.ADMITTED, Phase.DRAINING)
 WAITING: Final = (Phase.QUEUED, Phase.EVICTED)
 #: Phases that a page draws and lists, the newest.
 LISTED: Final = 200
+#: The longest time over which the queues of a job are looked at: a month, in seconds.
+LONGEST: Final = 31 * 24 * 3600
 _COLUMNS: Final = ("phase", "attempt", "starts", "ends", "queue", "cause", "devices", "held")
 
 
@@ -64,6 +69,7 @@ class JobLife:
 
     stretches: list[Stretch]
     evictions: list[Evicted]
+    lives: list[Lifetime] = field(default_factory=list)
 
     def seconds(self, *phases: str) -> int:
         """Return how long it was in some phases."""
@@ -90,13 +96,48 @@ def job_life(cluster_id: int, namespace: str, uid: str, job_uid: str, now: datet
     """Return what is on record of a job; three queries."""
     same = Q(uid=uid) | (Q(job_uid=job_uid) if job_uid else Q(pk__in=[]))
     lives = Lifetime.objects.filter(same, cluster=cluster_id, namespace=namespace)
-    rows = Interval.objects.filter(lifetime__in=lives.values("pk"))
+    known = list(lives)
+    rows = Interval.objects.filter(lifetime__in=known)
     found = [_stretch(row, row.ends, lasts=False) for row in rows.only(*_COLUMNS)]
-    found += [_stretch(row, now, lasts=True) for row in lives if row.phase and row.starts]
+    found += [_stretch(row, now, lasts=True) for row in known if row.phase and row.starts]
     return JobLife(
         sorted(found, key=lambda each: each.span),
-        list(_evictions(Eviction.objects.filter(lifetime__in=lives.values("pk")))),
+        list(_evictions(Eviction.objects.filter(lifetime__in=known))),
+        known,
     )
+
+
+def job_borrowed(cluster_id: int, life: JobLife) -> int | None:
+    """Return the device-seconds of a job that were borrowed; at most five queries.
+
+    ``None`` where it has lasted so long that its queues would have to be read for months.
+    """
+    held = [each.span for each in life.stretches if each.held]
+    if not held:
+        return 0
+    span = Span(min(each.starts for each in held), max(each.ends for each in held))
+    if span.seconds > LONGEST:
+        return None
+    queues = {each.queue for each in life.stretches if each.held}
+    mine = {row.pk for row in life.lives}
+    return sum(
+        each.span.seconds * each.amount
+        for line in owning.lines(cluster_id, queues, span)
+        for each in line.above
+        if each.workload in mine
+    )
+
+
+def job_ran(cluster_id: int, life: JobLife) -> int:
+    """Return the device-seconds that its pods had; 0 also where no pod of it is on record."""
+    return use_of.ran(cluster_id, life.lives, life.span) if life.span else 0
+
+
+def job_use(cluster_id: int, life: JobLife) -> Use | None:
+    """Return what a job used; ``None`` where nothing was asked, or no pod of it is on record."""
+    span = use_of.harvested(cluster_id, life.span) if life.span else None
+    uses = use_of.used_by(cluster_id, life.lives, span) if span else {}
+    return together(uses.values()) if uses else None
 
 
 def _evictions(rows: QuerySet[Eviction]) -> Iterable[Evicted]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby, islice
 from operator import itemgetter
 from typing import Any, Final
@@ -12,9 +12,11 @@ from typing import Any, Final
 from django.db.models import F, Q, Sum, Value
 
 from costs.facts import Phase, Pool
+from costs.selectors import job_use, owning
 from costs.selectors.holdings import owners
 from costs.steps import Dated
 from costs.times import Span, instant, moment
+from costs.used import Use
 from kube.lifecycle_facts import is_device
 from queues.models import Eviction, Interval, Lifetime
 from queues.models.intervals import HOLDING
@@ -27,8 +29,10 @@ _COLUMNS: Final = ("lifetime_id", "queue", "phase", "starts", "ends", "held")
 class Held:
     """One Workload in one pool: device-seconds while it held quota, by phase.
 
-    ``spans`` are the times in which it was admitted, with its devices. ``lost`` are the seconds
-    of work since its last checkpoint that evictions in this time have cost.
+    ``borrowed`` are those above the quota by the rule of ``costs.owning``, ``use`` what its pods
+    used of what was asked of the metrics; ``None`` where no pod is on record. ``spans`` are the
+    times in which it was admitted, with its devices. ``lost`` are the seconds of work since its
+    last checkpoint that evictions in this time have cost.
     """
 
     lifetime: Lifetime
@@ -37,19 +41,44 @@ class Held:
     seconds: Counter[Phase]
     lost: int
     spans: list[tuple[Span, int]] = field(default_factory=list)
+    borrowed: int = 0
+    use: Use | None = None
+
+    @property
+    def held(self) -> int:
+        """Return the device-seconds of all phases."""
+        return self.seconds.total()
+
+    @property
+    def own(self) -> int:
+        """Return those within the quota."""
+        return self.held - self.borrowed
 
 
 def held(cluster_id: int, tenant: str, span: Span) -> Iterator[Held]:
-    """Yield what Workloads held for a tenant within a span, each pool apart, by their keys."""
+    """Yield what Workloads held for a tenant within a span, each pool apart, by their keys.
+
+    A chunk of them is in memory, and the sums of all that borrowed.
+    """
     queues = owners(cluster_id, span).queues
     mine = {queue: dated for queue, dated in queues.items() if tenant in dated.values}
     lost = _lost(cluster_id, span)
+    above = owning.of_tenant(cluster_id, tenant, mine, span)
+    asked = job_use.harvested(cluster_id, span)
     same = groupby(_phases(cluster_id, list(mine), span), key=itemgetter(0))
     # ``islice`` stops when nothing is left.
     while chunk := [(pk, list(rows)) for pk, rows in islice(same, _CHUNK)]:
         known = Lifetime.objects.in_bulk([pk for pk, _rows in chunk])
+        uses = job_use.used_by(cluster_id, known.values(), asked) if asked else {}
         for pk, rows in chunk:
-            yield from _of_one(known[pk], rows, mine, tenant, span, lost.get(pk, 0))
+            found = list(_of_one(known[pk], rows, mine, tenant, span, lost.get(pk, 0)))
+            same_kind = Counter(one.pool.resource for one in found)
+            for one in found:
+                # Pods say the resource and not the flavor, and nothing of a queue that moved.
+                steady = {owner for _part, owner in mine[one.queue].within(span)} == {tenant}
+                alone = steady and same_kind[one.pool.resource] == 1
+                use = uses.get((pk, one.pool.resource)) if alone else None
+                yield replace(one, borrowed=above[pk, one.queue, one.pool], use=use)
 
 
 def _phases(cluster_id: int, queues: list[str], span: Span) -> Iterator[tuple[Any, ...]]:

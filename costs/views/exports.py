@@ -11,6 +11,7 @@ from django.contrib.auth.decorators import login_required
 from django.db.models import F, QuerySet
 from django.http import Http404, HttpRequest, StreamingHttpResponse
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
@@ -22,6 +23,8 @@ from costs.selectors import focus_export, workload_hours
 from costs.selectors.hours import SUMMED, within
 from costs.selectors.months import Month
 from costs.selectors.pricing import Book, books
+from costs.times import instant
+from costs.used import Use
 from costs.views import files
 from costs.views.asked import asked, query
 from tenants import access
@@ -34,8 +37,9 @@ HOURS: Final = (
 )  # fmt: skip
 WORKLOADS: Final = (
     "cluster", "uid", "namespace", "job_kind", "job", "queue", "priority_class", "created",
-    "finished", "outcome", "evictions", "lost_s", "flavor", "resource", "held_s", "reserved_s",
-    "admitted_s", "draining_s", "admitted_cost", "currency",
+    "finished", "outcome", "evictions", "lost_s", "flavor", "resource", "held_s", "own_s",
+    "borrowed_s", "reserved_s", "admitted_s", "draining_s", "used_s", "seen_s", "expected_s",
+    "admitted_cost", "currency",
 )  # fmt: skip
 
 
@@ -97,15 +101,20 @@ def workloads(request: HttpRequest, slug: str) -> StreamingHttpResponse:
 
 
 def _workloads(slug: str, month: Month, book: Book | None) -> Iterator[list[files.Cell]]:
-    for cluster in Cluster.objects.order_by("slug"):
-        for each in workload_hours.held(cluster.pk, slug, month.span):
-            life, seconds = each.lifetime, each.seconds
+    # What is still held has been held until now, and not until the end of the month.
+    span = month.span._replace(ends=min(month.span.ends, instant(timezone.now())))
+    for cluster in Cluster.objects.order_by("slug") if span.seconds > 0 else ():
+        for each in workload_hours.held(cluster.pk, slug, span):
+            life, seconds, use = each.lifetime, each.seconds, each.use or Use(0, 0, 0)
             amount = _cost(book, each) if book else None
             yield [
                 cluster.slug, life.uid, life.namespace, life.job_kind, life.job_name or life.name,
                 each.queue, life.priority_class, _time(life.created_at), _time(life.finished_at),
-                life.outcome, life.evictions, each.lost, *each.pool, sum(seconds.values()),
+                life.outcome, life.evictions, each.lost, *each.pool, each.held,
+                each.own, each.borrowed,
                 *(seconds[phase] for phase in (Phase.RESERVED, Phase.ADMITTED, Phase.DRAINING)),
+                Decimal(use.used).scaleb(-3) if use.known else None,
+                *((use.seen, use.expected) if each.use else (None, None)),
                 amount, book.prices.currency if book and amount is not None else None,
             ]  # fmt: skip
 

@@ -24,7 +24,7 @@ from costs.selectors.pricing import books
 from costs.times import Span, instant, moment
 from costs.views import files, shown
 from costs.views.chart import percent
-from costs.views.words import hours, hours_text, money_text, rate_text
+from costs.views.words import hours, hours_text, money_text, rate_text, use_text
 from portal.web.pages import page
 from portal.web.wording import DASH, duration, number
 from queues import access as own
@@ -108,7 +108,7 @@ def job(request: HttpRequest, cluster: str, namespace: str, name: str) -> HttpRe
     context: dict[str, Any] = {
         "job": row, "title": row.job_name or row.name, "tenant": tenant, "sees_money": sees_money,
         "life": life, "rows": rows(life), "marks": list(_marks(life)), "ticks": list(_ticks(life)),
-        "figures": _figures(life) if life.stretches else [],
+        **_pods(row.cluster_id, life),
         "lines": [_line(each) for each in reversed(life.stretches[-LISTED:])],
         "more": max(0, len(life.stretches) - LISTED),
         "csv": reverse("job-costs-csv", args=address),
@@ -153,17 +153,39 @@ def _tenant(row: Workload | Lifetime) -> Tenant | None:
     return found.queue.tenant if found else None
 
 
-def _figures(life: JobLife) -> list[shown.Figure]:
+def _pods(cluster_id: int, life: JobLife) -> dict[str, Any]:
+    """Return what pods had and used, and the figures; nothing of a job without a phase."""
+    if not life.stretches:
+        return {}
+    ran, used = select.job_ran(cluster_id, life), use_text(select.job_use(cluster_id, life))
+    borrowed = select.job_borrowed(cluster_id, life)
+    return {
+        "ran": hours_text(ran) if ran else "", "used": used,
+        "figures": _figures(life, borrowed, *used),
+    }  # fmt: skip
+
+
+def _figures(life: JobLife, borrowed: int | None, value: str, note: str) -> list[shown.Figure]:
     found = [
         shown.Figure("waited", _("Waited"), duration(life.seconds(*WAITING)), _("without a place")),
-        shown.Figure("held", _("Held"), hours_text(life.held(*HOLDING)), _("GPU-h of quota")),
+        shown.Figure("held", _("Held"), hours_text(life.held(*HOLDING)), _own(life, borrowed)),
         shown.Figure("admitted", _("Admitted"), hours_text(life.held(Phase.ADMITTED)), _("GPU-h of it")),
-        shown.Figure("used", _("Used"), DASH, _("not measured by job")),
+        shown.Figure("used", _("Used"), value, note),
     ]  # fmt: skip
     if life.evictions:
         note = _("GPU-h of work, in %(n)s evictions") % {"n": number(len(life.evictions))}
         found.append(shown.Figure("alarm", _("Lost"), hours_text(life.lost), note))
     return found
+
+
+def _own(life: JobLife, borrowed: int | None) -> str:
+    """Say how much of what a job held was above the quota of its queue."""
+    if borrowed is None:
+        return _("GPU-h of quota")
+    own = hours_text(life.held(*HOLDING) - borrowed)
+    return _("GPU-h: %(own)s own, %(borrowed)s borrowed") % {
+        "own": own, "borrowed": hours_text(borrowed)
+    }  # fmt: skip
 
 
 def rows(life: JobLife) -> list[TimeRow]:

@@ -5,6 +5,7 @@ import io
 from decimal import Decimal
 
 import pytest
+import time_machine
 from django.core.management import CommandError, call_command
 
 from costs.facts import Quality
@@ -21,6 +22,13 @@ from tests.costs.ledger_rows import OCTOBER, book_of
 from tests.query_counts import counted
 
 MONTH = {"month": "2026-11"}
+
+
+@pytest.fixture(autouse=True)
+def in_december():
+    """November is over: what was held in it is what there is."""
+    with time_machine.travel(noted.when("2026-12-01T00:30:00Z"), tick=False):
+        yield
 
 
 def read(answer):

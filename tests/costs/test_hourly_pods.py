@@ -195,3 +195,18 @@ def stored_facts():
     from costs.selectors.hours import facts
 
     return facts(TenantHour.objects.all())
+
+
+def test_a_pod_with_its_devices_by_a_claim_alone_is_not_counted(lab, watched):
+    """Nothing in its containers says how many there are: neither running nor unmanaged."""
+    story(watched)
+    claimed = watched.pod("claimed", 0, after(12), of="a")
+    claims = [{"name": "gpu", "resourceClaimTemplateName": "one-gpu"}]
+    container = {"resources": {"claims": [{"name": "gpu"}]}}
+    claimed["spec"] |= {"resourceClaims": claims, "containers": [container]}
+    watched.tell(after(50), "Pod", claimed, change="ADDED")
+    watched.alive(after(185))
+    count(lab)
+
+    assert (fact("nlp").running, fact("nlp").unmanaged) == (8 * 1080, 0)
+    assert PodRun.objects.count() == 0
