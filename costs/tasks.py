@@ -8,7 +8,7 @@ from typing import Final
 from django.utils import timezone
 
 from costs.models import MetricsSource
-from costs.services import bills, cases, hourly, matches, progress
+from costs.services import bills, cases, hourly, matches, progress, telling
 from costs.services import harvest as harvesting
 from portal.celery import task
 from tenants.models import Cluster
@@ -45,6 +45,16 @@ def look(cluster_id: int) -> None:
     """Look for idle devices in a cluster."""
     for cluster in Cluster.objects.filter(pk=cluster_id):
         cases.look(cluster)
+
+
+@task
+def tell_owners() -> None:
+    """Tell owners of idle devices by mail what they are asked; nothing while mails are off."""
+    found = telling.due()
+    for case_id in found:
+        telling.tell(case_id)
+    if len(found) == telling.TURN:
+        tell_owners.wake()
 
 
 @task

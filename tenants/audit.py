@@ -74,6 +74,7 @@ ACTIONS: Final[Mapping[str, str | Promise]] = {
     "budget.set": _("set a budget"),
     "case.look": _("looked for idle devices"),
     "case.ask": _("asked what idle devices are kept for"),
+    "case.told": _("told the owner by mail what is asked"),
     "case.justify": _("said what idle devices are kept for"),
     "case.take_back": _("decided to give idle quota back"),
     "case.close": _("closed a case of idle devices"),

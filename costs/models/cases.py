@@ -18,7 +18,8 @@ class Case(StateRow):
     ``subject`` tells cases of one kind apart: a queue, a Workload's uid, a pool. ``devices`` are
     those that are idle, ``nominal`` the quota of the queue of which they are a part. ``since`` is
     from when on that is known, ``seen_at`` when it was last so. Without ``closed_by`` it was over
-    by itself.
+    by itself. ``tell_after``: the next try to tell the owner by mail what is asked; ``told_at`` is
+    when that was done, ``told_to`` so many people.
     """
 
     class Kind(models.TextChoices):
@@ -57,6 +58,10 @@ class Case(StateRow):
     seen_at = models.DateTimeField(_("last seen"))
     asked_by = models.ForeignKey(User, models.PROTECT, related_name="+", null=True)
     asked_at = models.DateTimeField(_("asked"), null=True)
+    tell_after = models.DateTimeField(_("mail is due"), null=True)
+    tell_tries = models.PositiveSmallIntegerField(_("mails tried"), default=0, db_default=0)
+    told_at = models.DateTimeField(_("mail sent"), null=True)
+    told_to = models.PositiveSmallIntegerField(_("mail sent to"), default=0, db_default=0)
     answer = models.TextField(_("answer"), blank=True)
     answered_by = models.ForeignKey(User, models.PROTECT, related_name="+", null=True)
     answered_at = models.DateTimeField(_("answered"), null=True)
@@ -93,6 +98,9 @@ class Case(StateRow):
         indexes = [
             models.Index("tenant", condition=~Q(state="closed"), name="case_open_of_tenant"),
             models.Index("cluster", condition=~Q(state="closed"), name="case_open_of_cluster"),
+            models.Index(
+                "tell_after", condition=Q(state="asked", told_at=None), name="case_to_be_told"
+            ),
         ]
 
     def __str__(self) -> str:

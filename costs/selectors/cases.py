@@ -37,6 +37,12 @@ def of_cluster(cluster_id: int) -> list[Case]:
     return list(cases().filter(cluster=cluster_id).exclude(state=Case.State.CLOSED)[:LISTED])
 
 
+def questions(tenant_id: int) -> list[Case]:
+    """Return the cases that wait for an answer of a tenant, the oldest first; one query."""
+    rows = Case.objects.filter(tenant=tenant_id, state=Case.State.ASKED)
+    return list(rows.select_related("cluster").order_by("asked_at", "pk")[:LISTED])
+
+
 def asked(tenant_id: int) -> int:
     """Return how many cases wait for an answer of a tenant; one query."""
     return Case.objects.filter(tenant=tenant_id, state=Case.State.ASKED).count()

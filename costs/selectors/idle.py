@@ -21,7 +21,7 @@ from costs.selectors.holdings import holds, owners
 from costs.selectors.hours import facts, within
 from costs.steps import Dated, Step, levels
 from costs.times import HOUR, Span, hour_of, instant, moment
-from costs.used import MILLI
+from costs.used import MILLI, Use
 from kube.lifecycle_facts import is_device
 from queues.models import Lifetime, Phase, Workload
 
@@ -192,7 +192,7 @@ def not_used(cluster_id: int, now: datetime) -> tuple[list[Found], set[str]]:
         subject, since = f"{tenant}/{pool.flavor}", moment(newest - (HOURS - 1) * HOUR)
         if not _measured(last):
             blind.add(subject)
-        elif devices and _does_nothing(last):
+        elif devices and does_nothing([fact.use for fact in last if fact.use]):
             idle_.append(Found(Case.Kind.NOT_USED, tenant, subject, pool, devices, since))
     return idle_, blind
 
@@ -206,6 +206,7 @@ def _measured(last: Sequence[Fact]) -> bool:
     )
 
 
-def _does_nothing(last: Sequence[Fact]) -> bool:
-    uses = [fact.use for fact in last if fact.use]
-    return sum(use.used for use in uses) * _NOTHING < sum(use.seen for use in uses) * MILLI
+def does_nothing(uses: Sequence[Use]) -> bool:
+    """Return whether what was seen was active for less than one part of a hundred."""
+    seen = sum(use.seen for use in uses)
+    return sum(use.used for use in uses) * _NOTHING < seen * MILLI

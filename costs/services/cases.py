@@ -97,7 +97,9 @@ def _record(opened: list[Case], over: list[Case]) -> None:
 def ask(*, actor: User, case: Case) -> Case:
     """Ask the owner what the devices are kept for."""
     now = timezone.now()
-    return _step("case.ask", actor, case, Case.State.ASKED, asked_by=actor, asked_at=now)
+    # A question that is asked again is told again.
+    told: dict[str, Any] = {"tell_after": now, "tell_tries": 0, "told_at": None, "told_to": 0}
+    return _step("case.ask", actor, case, Case.State.ASKED, asked_by=actor, asked_at=now, **told)
 
 
 def justify(*, actor: User, case: Case, text: str) -> Case:

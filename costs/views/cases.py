@@ -14,14 +14,16 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from costs.models import Case
 from costs.selectors import cases as select
+from costs.sentences import about, rule, title
 from costs.services import cases as service
+from costs.tasks import tell_owners
 from costs.times import instant
-from costs.views import files, sections, shown
+from costs.views import files, idle_jobs, sections, shown
 from costs.views.words import hours, hours_text
 from portal.web.errors import DomainError
 from portal.web.pages import page
@@ -37,16 +39,6 @@ HEAD: Final = (
 LOOKS: Final = {
     Case.State.OPEN: "amber", Case.State.ASKED: "planned", Case.State.JUSTIFIED: "succeeded",
     Case.State.TAKE_BACK: "applying", Case.State.CLOSED: "withdrawn",
-}  # fmt: skip
-_TITLES: Final = {
-    Case.Kind.UNHELD: gettext_lazy("%(devices)s of quota not held"),
-    Case.Kind.NOT_RUNNING: gettext_lazy("%(devices)s held, not running"),
-    Case.Kind.NOT_USED: gettext_lazy("%(devices)s running, not used"),
-}
-_RULES: Final = {
-    Case.Kind.UNHELD: gettext_lazy("In no moment of the last seven days was this part of the quota held."),
-    Case.Kind.NOT_RUNNING: gettext_lazy("It has held its quota for more than an hour, and its pods do not run."),
-    Case.Kind.NOT_USED: gettext_lazy("In the last three hours the devices were active for less than 1 % of the time."),
 }  # fmt: skip
 
 
@@ -81,6 +73,7 @@ def tenant(request: HttpRequest, slug: str) -> HttpResponse:
     context = {
         "tenant": row, "sections": sections.of_tenant(request, row, "tenant-idle"),
         **_lists(found), "csv": reverse("tenant-idle-csv", args=[slug]),
+        "jobs": idle_jobs.of_tenant(row) if access.can(request.user, "tenant.jobs", row) else [],
         "crumbs": [{"label": str(row), "url": reverse("tenant", args=[slug])}],
     }  # fmt: skip
     return page(request, "costs/cases.html", context)
@@ -131,20 +124,10 @@ def _lists(found: list[Case]) -> dict[str, Any]:
 
 def _line(case: Case) -> Line:
     return Line(
-        case=case, title=title(case), about=_about(case, names=False), look=LOOKS[Case.State(case.state)],
+        case=case, title=title(case), about=about(case, names=False), look=LOOKS[Case.State(case.state)],
         state=case.get_state_display(), idle=hours_text(idle_seconds(case)),
         url=reverse("case", args=[case.tenant.slug, case.pk]),
     )  # fmt: skip
-
-
-def title(case: Case) -> str:
-    """Return what a case is about in a few words."""
-    return str(_TITLES[Case.Kind(case.kind)]) % {"devices": gpus(case.devices)}
-
-
-def _about(case: Case, *, names: bool) -> str:
-    job = case.workload if names else ""
-    return " · ".join(filter(None, [case.queue, job, case.flavor, str(case.cluster)]))
 
 
 def idle_seconds(case: Case) -> int:
@@ -187,11 +170,12 @@ def _show(
     row = found.tenant
     names = access.can(request.user, "tenant.jobs", row)
     context = {
-        "tenant": row, "case": found, "title": title(found), "about": _about(found, names=names),
-        "rule": _RULES[Case.Kind(found.kind)], "look": LOOKS[Case.State(found.state)],
-        "idle": hours_text(idle_seconds(found)), "steps": _steps(found),
+        "tenant": row, "case": found, "title": title(found), "about": about(found, names=names),
+        "rule": rule(found), "look": LOOKS[Case.State(found.state)],
+        "steps": _steps(found),
         "moves": _moves(request, found), "ask_for": _ask_for(request, found),
         "job": reverse("job", args=[found.cluster.slug, found.namespace, found.workload]) if names and found.workload else "",
+        "idle": hours_text(idle_seconds(found)), "jobs": idle_jobs.of_case(found) if names else None,
         "refusal": refusal, "step": step, "typed": request.POST.get("text", ""),
         "sections": sections.of_tenant(request, row, "tenant-idle"),
         "crumbs": [
@@ -210,13 +194,21 @@ def _steps(found: Case) -> list[Step]:
 
     done = [
         step(_("Found"), None, found.found_at),
-        step(_("Owner asked"), found.asked_by, found.asked_at),
+        step(_("Owner asked"), found.asked_by, found.asked_at, _told(found)),
         step(_("Answered"), found.answered_by, found.answered_at),
     ]
     if found.taken_at:
         done.append(step(_("To be taken back"), found.taken_by, found.taken_at))
     note = "" if found.closed_by or not found.closed_at else _("over by itself")
     return [*done, step(_("Closed"), found.closed_by, found.closed_at, note)]
+
+
+def _told(found: Case) -> str:
+    """Say whether the question went out by mail."""
+    if not found.told_at:
+        return ""
+    sentence = ngettext("by mail to %(n)d person", "by mail to %(n)d people", found.told_to)
+    return sentence % {"n": found.told_to} if found.told_to else _("nobody has a mail address")
 
 
 def _moves(request: HttpRequest, found: Case) -> list[Move]:
@@ -267,7 +259,9 @@ def ask(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """Ask the owner."""
     found = _fetch(request, slug, pk, "case.ask")
     said = _("The owner is asked: the tenant sees it on its pages.")
-    return _do(request, found, lambda: service.ask(actor=_person(request), case=found), said)
+    asked = _do(request, found, lambda: service.ask(actor=_person(request), case=found), said)
+    tell_owners.delay_on_commit()
+    return asked
 
 
 @require_POST

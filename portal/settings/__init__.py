@@ -7,6 +7,7 @@ from portal.settings.celery import *  # noqa: F403 - settings are a flat list of
 from portal.settings.defaults import *  # noqa: F403
 from portal.settings.defaults import TEMPLATES
 from portal.settings.logging import *  # noqa: F403
+from portal.settings.mail import *  # noqa: F403
 from portal.settings.security import *  # noqa: F403
 from portal.settings.security import DEMO
 

@@ -70,6 +70,7 @@ CELERY_TASK_ROUTES = {
     "costs.tasks.count_all": {"queue": "read"},
     "costs.tasks.look": {"queue": "read"},
     "costs.tasks.look_all": {"queue": "read"},
+    "costs.tasks.tell_owners": {"queue": "read"},
     "costs.tasks.reconcile": {"queue": "read"},
     "costs.tasks.reconcile_all": {"queue": "read"},
     "costs.tasks.harvest": {"queue": "read"},
@@ -101,6 +102,12 @@ BEAT_SCHEDULE: dict[str, dict[str, object]] = {
     "look for idle devices": {
         "task": "costs.tasks.look_all",
         "schedule": 3600.0,
+        "options": {"queue": "read", "expires": 60},
+    },
+    # A question is told when it is asked; this finds those whose message or mail was lost.
+    "tell owners what they are asked": {
+        "task": "costs.tasks.tell_owners",
+        "schedule": 300.0,
         "options": {"queue": "read", "expires": 60},
     },
     # Of months that are over, those whose hours, bill, prices or policy have changed.

@@ -72,6 +72,11 @@ def shown(expression: str, **changes: str | None) -> str:
         ("GPUPORTAL_DATABASE_CONN_MAX_AGE", "\uff11\uff12", "whole number"),
         ("GPUPORTAL_TRUSTED_PROXIES", "9", "from 0 to 5"),
         ("GPUPORTAL_CLUSTER_NETWORKS", "10.0.0.7/8", "has host bits set"),
+        ("GPUPORTAL_EMAIL_URL", "http://mail", "not a usable URL"),
+        ("GPUPORTAL_EMAIL_URL", "smtp://me:word@mail", "a password in the clear"),
+        ("GPUPORTAL_EMAIL_URL", "smtps://mail", "needs a sender"),
+        ("GPUPORTAL_EMAIL_FROM", "me", "not of the form"),
+        ("GPUPORTAL_PUBLIC_URL", "gpu.example.com/", "not of the form"),
         ("GPUPORTAL_CLUSTER_NETWORKS", "example.com", "must look like"),
         ("GPUPORTAL_LOG_LEVEL", "LOUD", "must be one of"),
         ("GPUPORTAL_LIVE_URL", "https://other.example.com/live", "not of the form"),
@@ -159,6 +164,32 @@ def test_takes_the_database_url_apart():
     )
 
     assert found == "['portal', 'app', 'pa/ss', 'db.example.com', '6432']"
+
+
+MAIL = "s.EMAIL_HOST, s.EMAIL_PORT, s.EMAIL_USE_SSL, s.EMAIL_USE_TLS, s.EMAIL_HOST_PASSWORD"
+
+
+@pytest.mark.parametrize(
+    ("url", "found"),
+    [
+        ("smtps://me:pa%2Fss@mail", ("mail", 465, True, False, "pa/ss")),
+        ("smtp+tls://me:pw@mail:2525", ("mail", 2525, False, True, "pw")),
+        ("smtp://mail", ("mail", 25, False, False, "")),
+    ],
+)
+def test_a_mail_server_is_named_by_one_address(url, found):
+    given = {"GPUPORTAL_EMAIL_URL": url, "GPUPORTAL_EMAIL_FROM": "gpu@example.com"}
+    expression = f"(lambda s: ({MAIL}))(settings)"
+
+    assert shown(expression, **given) == str(found)
+
+
+def test_without_a_mail_server_nothing_is_sent_and_links_have_the_first_host():
+    found = shown(
+        "(settings.MAIL_IS_ON, settings.EMAIL_BACKEND.split('.')[-2], settings.PUBLIC_URL)"
+    )
+
+    assert found == "(False, 'dummy', 'https://gpu.example.com')"
 
 
 def test_production_cookies_are_bound_to_the_host():
