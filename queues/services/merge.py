@@ -95,7 +95,13 @@ def merge(table: Table, rows: Iterable[Sequence[Any]]) -> int:
 
 
 def _merge(cursor: Any, table: Table, text: str) -> int:
-    _take_in(cursor, table, f"incoming_{table.name}", table.columns, text)
+    _make(cursor, table, f"incoming_{table.name}", table.columns)
+    return _merge_part(cursor, table, text)
+
+
+def _merge_part(cursor: Any, table: Table, text: str) -> int:
+    """Merge rows through a temporary table that is there."""
+    _fill(cursor, f"incoming_{table.name}", table.columns, text)
     cursor.execute(table.merging)
     return int(cursor.rowcount)
 
@@ -113,6 +119,7 @@ class Merging:
         self.rows = 0
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="merge")
         self._running: Future[int] | None = None
+        self._merge = _merge  # the first part finds out whether its temporary table is there
 
     def __enter__(self) -> Self:
         """Begin; ``rows`` tells after the end how many were new or changed."""
@@ -127,13 +134,15 @@ class Merging:
         self._wait()
         if text and last:
             with connection.cursor() as cursor:
-                self.rows += _merge(cursor, self.table, text)
+                self.rows += self._merge(cursor, self.table, text)
         elif text:
             self._running = self._thread.submit(self._write, connection.connection, text)
 
     def _write(self, session: Any, text: str) -> int:
         with session.cursor() as cursor:
-            return _merge(cursor, self.table, text)
+            rows = self._merge(cursor, self.table, text)
+        self._merge = _merge_part
+        return rows
 
     def _wait(self) -> None:
         running, self._running = self._running, None
@@ -162,19 +171,24 @@ def sweep(
     """
     free = tuple(name for name in table.key if name not in scope)
     with connection.cursor() as cursor:
-        _take_in(cursor, table, f"seen_{table.name}", free, as_text(keys))
+        _make(cursor, table, f"seen_{table.name}", free)
+        _fill(cursor, f"seen_{table.name}", free, as_text(keys))
         cursor.execute(table.sweeping(scope, free), [*scope.values(), epoch])
         return [tuple(row) for row in cursor.fetchall()]
 
 
-def _take_in(cursor: Any, table: Table, name: str, columns: Sequence[str], text: str) -> None:
-    """Fill a temporary table of this session, which is made when it is not there."""
-    place, names = sql.Identifier(name), _names(columns)
+def _make(cursor: Any, table: Table, name: str, columns: Sequence[str]) -> None:
+    """Make a temporary table of this session, if it is not there."""
     cursor.execute(
         sql.SQL("CREATE TEMPORARY TABLE IF NOT EXISTS {} AS SELECT {} FROM {} WITH NO DATA").format(
-            place, names, sql.Identifier(table.name)
+            sql.Identifier(name), _names(columns), sql.Identifier(table.name)
         )
     )
+
+
+def _fill(cursor: Any, name: str, columns: Sequence[str], text: str) -> None:
+    """Fill a temporary table with these rows, and no others."""
+    place, names = sql.Identifier(name), _names(columns)
     cursor.execute(sql.SQL("TRUNCATE {}").format(place))
     with cursor.copy(sql.SQL("COPY {} ({}) FROM STDIN").format(place, names)) as copy:
         copy.write(text)
@@ -186,8 +200,18 @@ def _names(columns: Iterable[str]) -> sql.Composed:
 
 def as_text(rows: Iterable[Sequence[Any]]) -> str:
     """Return rows as COPY reads them; the null character, which it cannot hold, is left out."""
-    lines = ["\t".join([_field(value) for value in row]) for row in rows]
-    return "\n".join([*lines, ""])
+    return "\n".join([*map(_row, rows), ""])
+
+
+def _row(row: Sequence[Any]) -> str:
+    """Give a row; nearly none holds anything to be escaped, which one look at all of it tells."""
+    texts = [
+        value if type(value) is str else None if value is None else str(value) for value in row
+    ]
+    whole = "".join([text for text in texts if text is not None])
+    if whole.isprintable() and "\\" not in whole:
+        return "\t".join([NULL if text is None else text for text in texts])
+    return "\t".join(map(_field, texts))
 
 
 def _field(value: Any) -> str:

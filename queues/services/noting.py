@@ -26,7 +26,9 @@ class Noting:
     def __init__(self, memory: Memory) -> None:
         """Take what is heard."""
         self.memory = memory
-        self._waiting: dict[str, None] = {}
+        self._more: dict[str, None] = {}
+        self._less: set[str] = set()
+        self._left = False
 
     def write(self, changed: Mapping[str, bool], now: datetime) -> None:
         """Note what is due, inside the transaction of the window.
@@ -37,16 +39,17 @@ class Noting:
         memory = self.memory
         live = {each.uid for each in memory.heard if not each.listed}
         heard = [each for each in memory.heard if self._is_due(each, live, changed)]
-        waiting = dict.fromkeys(uid for uid in memory.unnoted if uid not in live)
         listed = {each.uid: each for each in memory.heard if each.listed}
-        waiting |= dict.fromkeys(
+        self._more = dict.fromkeys(
             uid for uid in listed if uid not in live and (memory.recall or uid in changed)
         )
-        heard += self._moved(changed, live | waiting.keys())
+        self._less = live
+        heard += self._moved(changed, live)
         if "Workload" not in memory.listing:
-            heard += self._of_the_list(list(islice(waiting, AT_ONCE)), listed)
-            waiting = dict.fromkeys(islice(waiting, AT_ONCE, None))
-        self._waiting = waiting
+            due = list(islice(self._waiting(), AT_ONCE))
+            heard += self._of_the_list(due, listed)
+            self._less = live.union(due)
+        self._left = any(True for _ in self._waiting())
         if heard:
             found = [self._change(each) for each in heard]
             intervals.note(memory.cluster, found, now, since=memory.since)
@@ -58,22 +61,33 @@ class Noting:
         memory = self.memory
         if self._ends:
             memory.noted_epoch, memory.recall = memory.epochs["Workload"], False
-        memory.unnoted = self._waiting
+        # In place: a list of 50,000 comes in a hundred windows, and goes in as many.
+        for uid in self._less:
+            memory.unnoted.pop(uid, None)
+        memory.unnoted.update((uid, None) for uid in self._more if uid not in self._less)
+        self._more, self._less = {}, set()
+
+    def _waiting(self) -> Iterator[str]:
+        """Yield what waits to be noted when this window is written, the longest first."""
+        unnoted = self.memory.unnoted
+        yield from (uid for uid in unnoted if uid not in self._less)
+        yield from (uid for uid in self._more if uid not in self._less and uid not in unnoted)
 
     @property
     def _ends(self) -> bool:
         """Return whether the history has caught up with the newest list."""
-        return self.memory.history_is_behind and not self._waiting and not self.memory.late
+        return self.memory.history_is_behind and not self._left and not self.memory.late
 
     @staticmethod
     def _is_due(each: Heard, live: set[str], changed: Mapping[str, bool]) -> bool:
         """What a list says is noted before what came after it."""
         return not each.listed or (each.uid in live and each.uid in changed)
 
-    def _moved(self, changed: Mapping[str, bool], told: set[str]) -> Iterator[Heard]:
+    def _moved(self, changed: Mapping[str, bool], live: set[str]) -> Iterator[Heard]:
         """Yield those whose entry came after them or leads elsewhere, and that waited for a list."""
+        told = (live, self.memory.unnoted, self._more)
         for uid, moved in changed.items():
-            if (moved or uid in self.memory.late) and uid not in told:
+            if (moved or uid in self.memory.late) and not any(uid in each for each in told):
                 yield self._again(uid)
 
     def _of_the_list(self, uids: list[str], fresh: Mapping[str, Heard]) -> Iterator[Heard]:

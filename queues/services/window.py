@@ -52,7 +52,7 @@ _speaking: Final = itemgetter(*(i for i, name in enumerate(WORKLOAD_FIELDS) if n
 #: What of a row decides where it stands in its queue.
 _ordering: Final = itemgetter("state", "queue", "entry", "priority", "boost", "queued_at", "turn")
 #: Workloads that are read while those before them are being written.
-PART: Final = 250
+PART: Final = 500
 UNKNOWN: Final = "unknown"
 _QUOTED: Final = re.compile(r'"[^"]*"|\d[\w.:/-]*')
 
