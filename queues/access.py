@@ -73,7 +73,7 @@ class Sight:
         if self.sees_all:
             return rows
         entry = Entry.objects.filter(
-            queue__tenant__in=self.tenants,
+            queue__tenant__in=self.own,
             cluster=OuterRef("cluster"),
             namespace=OuterRef("namespace"),
         )
@@ -128,7 +128,7 @@ def lifetime(seen: Sight, namespace: str, name: str, cluster: str) -> Lifetime:
         rows = Lifetime.objects.filter(Q(name=name) | Q(job_name=name), namespace=namespace)
     if not seen.sees_all:
         entry = Entry.objects.filter(
-            queue__tenant__in=seen.tenants,
+            queue__tenant__in=seen.own,
             cluster=OuterRef("cluster"),
             namespace=OuterRef("namespace"),
         )
