@@ -88,7 +88,7 @@ ACTIONS: Final[Mapping[str, str | Promise]] = {
     "role.grant": _("gave a platform role"),
     "role.take": _("took a platform role away"),
     "period.open": _("opened a month of costs"),
-    "period.bill": _("chose the bill of a month"),
+    "period.bill": _("said whether a source of bills counts in a month"),
     "period.run": _("reconciled a month"),
     "period.review": _("reviewed a month"),
     "period.back": _("sent a month back"),

@@ -178,7 +178,7 @@ class Line(NamedTuple):
 
 
 class StatementLine(Serializer[Any]):
-    """One line. ``corrects`` is the closed month because of which it was booked."""
+    """One line. ``corrects`` is the closed month that it was booked for."""
 
     flavor = Maybe(source="line.flavor")
     basis = serializers.CharField(
@@ -193,6 +193,9 @@ class StatementLine(Serializer[Any]):
     amount = serializers.SerializerMethodField(help_text=MONEY)
     corrects = serializers.SerializerMethodField()
     reason = Maybe(source="line.reason")
+    bill = serializers.SerializerMethodField(
+        help_text="Hash of the bill because of which it was booked; null: none."
+    )
 
     @PERHAPS
     def get_rate(self, row: Line) -> str | None:
@@ -203,6 +206,11 @@ class StatementLine(Serializer[Any]):
     def get_amount(self, row: Line) -> str:
         """Give the amount."""
         return amount(row.line.amount, row.currency)
+
+    @PERHAPS
+    def get_bill(self, row: Line) -> str | None:
+        """Give the hash of the file."""
+        return row.line.bill.sha256 if row.line.bill else None
 
     @PERHAPS
     def get_corrects(self, row: Line) -> str | None:

@@ -18,6 +18,21 @@ from queues.api.fields import Maybe
 from queues.api.shapes import Answer, Listed
 
 
+class PeriodBillShape(Serializer[Any]):
+    """The bill of one source in a month; of one that was left out there is no file."""
+
+    left_out = serializers.BooleanField()
+    sha256 = serializers.CharField(allow_null=True, help_text="Hash of the file.")
+    final = serializers.BooleanField(allow_null=True)
+    amount = serializers.CharField(
+        allow_null=True, help_text="In the currency of the book; all of them are the statements."
+    )
+
+    def get_fields(self) -> dict[str, Any]:
+        """Add the field that is named as an attribute of every serializer is."""
+        return {"source": serializers.CharField()} | super().get_fields()
+
+
 class PeriodShape(Serializer[Any]):
     """A month of a price book, and by what it is priced."""
 
@@ -32,9 +47,10 @@ class PeriodShape(Serializer[Any]):
     state = serializers.ChoiceField(choices=Period.State.choices)
     price_version = serializers.IntegerField(source="prices.number", allow_null=True, default=None)
     policy_starts = serializers.DateTimeField(source="policy.starts", allow_null=True, default=None)
-    bill = serializers.CharField(
-        source="bill.sha256", allow_null=True, default=None, help_text="Hash of the file."
+    bill = serializers.SerializerMethodField(
+        help_text="Hash of the file where the month rests on a single bill; else see bills."
     )
+    bills = serializers.SerializerMethodField(help_text="The bills that the month rests on.")
     bill_total = serializers.SerializerMethodField(help_text=f"{MONEY} Null: nothing is written.")
     reviewed_by = serializers.CharField(
         source="reviewed_by.username", allow_null=True, default=None
@@ -51,6 +67,26 @@ class PeriodShape(Serializer[Any]):
     def get_month(self, row: Any) -> str:
         """Name the month."""
         return named(row)
+
+    @PERHAPS
+    def get_bill(self, row: Any) -> str | None:
+        """Give the one bill that there is."""
+        found = [each.bill.sha256 for each in row.bills.all() if each.bill is not None]
+        return found[0] if len(found) == 1 else None
+
+    @extend_schema_field(PeriodBillShape(many=True))
+    def get_bills(self, row: Any) -> list[dict[str, Any]]:
+        """Give the bills by the name of their source."""
+        currency = row.book.currency
+        return [
+            {
+                "source": each.source.name, "left_out": each.left_out,
+                "sha256": each.bill.sha256 if each.bill else None,
+                "final": each.bill.finalized if each.bill else None,
+                "amount": None if each.amount is None else amount(each.amount, currency),
+            }
+            for each in sorted(row.bills.all(), key=lambda each: each.source.name)
+        ]  # fmt: skip
 
     @PERHAPS
     def get_bill_total(self, row: Any) -> str | None:

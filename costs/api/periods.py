@@ -129,9 +129,8 @@ def _page(
 
 
 def _periods() -> QuerySet[Period]:
-    return Period.objects.select_related(
-        "book", "prices", "policy", "bill", "reviewed_by", "closed_by"
-    )
+    rows = Period.objects.select_related("book", "prices", "policy", "reviewed_by", "closed_by")
+    return rows.prefetch_related("bills__bill", "bills__source")
 
 
 def _period(month: str, book: str) -> Period:

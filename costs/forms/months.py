@@ -12,7 +12,7 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
 from costs.forms.fields import AmountField, MonthField, PercentField, as_part, text_field
-from costs.models import BillFile, Period, PriceBook, StatementLine
+from costs.models import BillFile, BillSource, Period, PriceBook, StatementLine
 from costs.states import Code, Kind, Tolerance
 from costs.times import HOUR
 from portal.web.forms import OnceForm, field_of
@@ -96,14 +96,11 @@ class FindingFilter(forms.Form):
         return rows
 
 
-class BillForm(OnceForm):
-    """Which of several bills is that of a month."""
+class CountForm(OnceForm):
+    """Whether the bills of a source count in a month."""
 
-    bill = forms.ModelChoiceField(BillFile.objects.none(), label=_("Bill"), empty_label=None)
-
-    def __init__(self, *args: Any, bills: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        field_of(self, "bill", forms.ModelChoiceField).queryset = bills
+    source = forms.ModelChoiceField(BillSource.objects.all())
+    step = forms.ChoiceField(choices=[("out", _("Leave out")), ("in", _("Take in"))])
 
 
 class CloseForm(OnceForm):
@@ -121,12 +118,17 @@ class CorrectionForm(OnceForm):
     period = forms.ModelChoiceField(
         Period.objects.none(), label=_("Booked in"), empty_label=None,
     )  # fmt: skip
+    bill = forms.ModelChoiceField(
+        BillFile.objects.none(), label=_("Bill that says so"), required=False,
+        empty_label=_("none of these"), help_text=_("Its digest stands on every line too."),
+    )  # fmt: skip
     reason = forms.CharField(
         label=_("Reason"), max_length=500, help_text=_("Stands on every line that is booked."),
     )  # fmt: skip
 
-    def __init__(self, *args: Any, periods: Any, currency: str, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, periods: Any, bills: Any, currency: str, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        field_of(self, "bill", forms.ModelChoiceField).queryset = bills
         field_of(self, "period", forms.ModelChoiceField).queryset = periods
         amount = AmountField(
             label=_("Amount"), currency=currency,

@@ -7,7 +7,7 @@ from costs.models.facts import PoolHour, Run, TenantHour
 from costs.models.generated import GeneratedTime
 from costs.models.matches import BilledHour, BillFinding, BillMatch, Matching, OpinionLine
 from costs.models.metrics import GaugeHour, Harvest, MetricsSource, UsedHour
-from costs.models.periods import Period, Statement, StatementLine
+from costs.models.periods import Period, PeriodBill, Statement, StatementLine
 from costs.models.prices import ExchangeRate, PolicyVersion, Price, PriceBook, PriceVersion
 from costs.models.reconciling import Discrepancy, Dispute, PoolTolerance, Reconciliation
 from costs.models.rollups import PoolDay, PoolMonth, TenantDay, TenantMonth
@@ -33,6 +33,7 @@ __all__ = [
     "MetricsSource",
     "OpinionLine",
     "Period",
+    "PeriodBill",
     "PolicyVersion",
     "PoolDay",
     "PoolHour",

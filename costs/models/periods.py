@@ -13,7 +13,7 @@ from django.db import models
 from django.db.models import F, Func, Q, Value
 from django.utils.translation import gettext_lazy as _
 
-from costs.models.bills import BillFile
+from costs.models.bills import BillFile, BillSource
 from costs.models.prices import PolicyVersion, PriceBook, PriceVersion
 from tenants.models import Tenant, User
 from tenants.models.states import StateRow
@@ -43,8 +43,7 @@ class Period(StateRow):
     zone = models.CharField(_("time zone"), max_length=64, default="UTC")
     prices = models.ForeignKey(PriceVersion, models.PROTECT, related_name="+", null=True)
     policy = models.ForeignKey(PolicyVersion, models.PROTECT, related_name="+", null=True)
-    bill = models.ForeignKey(BillFile, models.PROTECT, related_name="+", null=True)
-    bill_total = models.DecimalField(_("bill"), max_digits=18, decimal_places=4, null=True)
+    bill_total = models.DecimalField(_("bills"), max_digits=18, decimal_places=4, null=True)
     reviewed_by = models.ForeignKey(User, models.PROTECT, related_name="+", null=True)
     closed_by = models.ForeignKey(User, models.PROTECT, related_name="+", null=True)
     closed_at = models.DateTimeField(_("closed"), null=True)
@@ -74,8 +73,8 @@ class Period(StateRow):
             models.CheckConstraint(
                 condition=~Q(state="closed")
                 | Q(
-                    prices__isnull=False, policy__isnull=False, bill__isnull=False,
-                    bill_total__isnull=False, closed_by__isnull=False, closed_at__isnull=False,
+                    prices__isnull=False, policy__isnull=False, bill_total__isnull=False,
+                    closed_by__isnull=False, closed_at__isnull=False,
                 ),
                 name="period_closed_says_by_what",
             ),
@@ -83,6 +82,36 @@ class Period(StateRow):
 
     def __str__(self) -> str:
         return f"{self.book} {self.starts:%Y-%m}"
+
+
+class PeriodBill(models.Model):
+    """What a period rests on of one source: the version of its bill that was divided.
+
+    ``amount`` is what that bill comes to in the currency of the book; those of a period add up
+    to its statements without corrections. Both are NULL until statements are written, and for a
+    source that was left out, which is kept so that a month says what is not in it.
+    """
+
+    period = models.ForeignKey(Period, models.PROTECT, related_name="bills")
+    source = models.ForeignKey(BillSource, models.PROTECT, related_name="+")
+    bill = models.ForeignKey(BillFile, models.PROTECT, related_name="periods", null=True)
+    amount = models.DecimalField(_("amount"), max_digits=18, decimal_places=4, null=True)
+    left_out = models.BooleanField(_("left out"), default=False)
+
+    class Meta:
+        verbose_name = _("bill of a period")
+        verbose_name_plural = _("bills of periods")
+        constraints = [
+            models.UniqueConstraint("period", "source", name="period_bill_once"),
+            models.CheckConstraint(
+                condition=Q(bill__isnull=True, amount__isnull=True)
+                | Q(bill__isnull=False, amount__isnull=False, left_out=False),
+                name="period_bill_with_amount_or_left_out",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.period_id} {self.source_id}"
 
 
 class Statement(models.Model):
@@ -114,7 +143,10 @@ class Statement(models.Model):
 
 
 class StatementLine(models.Model):
-    """One line. ``corrects`` points to the closed period because of which it was booked."""
+    """One line. ``corrects`` points to the closed period because of which it was booked.
+
+    ``bill`` is the file that said so, where a bill did.
+    """
 
     statement = models.ForeignKey(Statement, models.PROTECT, related_name="lines")
     flavor = models.CharField(_("flavor"), max_length=253, blank=True)
@@ -124,6 +156,7 @@ class StatementLine(models.Model):
     amount = models.DecimalField(_("amount"), max_digits=18, decimal_places=4)
     corrects = models.ForeignKey(Period, models.PROTECT, related_name="corrections", null=True)
     reason = models.CharField(_("reason"), max_length=500, blank=True)
+    bill = models.ForeignKey(BillFile, models.PROTECT, related_name="+", null=True)
 
     class Meta:
         verbose_name = _("line of a statement")

@@ -12,7 +12,6 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from costs.models.bills import BillFile
 from costs.models.choices import names, values
 from costs.models.periods import Period, Statement, StatementLine
 from costs.models.prices import PriceVersion
@@ -24,14 +23,14 @@ from tenants.models.states import StateRow
 class Reconciliation(models.Model):
     """One run over a period: ``inputs`` and ``result`` are hashes of what it read and found.
 
-    Amounts are in the currency of the book; without a bill there are none and nothing was
-    written. ``listed`` is what the price list alone would bring in.
+    ``bills`` and ``policies`` are keys of rows. Amounts are in the currency of the book; without
+    a bill there are none and nothing was written. ``listed`` is what the price list alone would bring in.
     """
 
     period = models.ForeignKey(Period, models.PROTECT, related_name="runs")
     at = models.DateTimeField(_("run"), default=timezone.now)
     actor = models.ForeignKey(User, models.PROTECT, related_name="+", null=True)
-    bill = models.ForeignKey(BillFile, models.PROTECT, related_name="+", null=True)
+    bills = models.JSONField(_("bills"), default=list)
     prices = models.ForeignKey(PriceVersion, models.PROTECT, related_name="+", null=True)
     policies = models.JSONField(_("policies"), default=list)
     method = models.CharField(_("how the bill was matched"), max_length=12, blank=True)

@@ -6,7 +6,8 @@ row by row; one that was not is spread over the devices that existed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Final
@@ -16,7 +17,7 @@ from django.db.models import Sum
 from costs.billing import UNUSED
 from costs.comparing import Place
 from costs.facts import Pool
-from costs.models import BillFile, BillLine, Period, PoolHour
+from costs.models import BillFile, BillLine, BillMatch, Period, PoolHour
 from costs.money import grains
 from costs.passing import PoolBill
 from costs.policy import Bucket
@@ -31,11 +32,12 @@ MATCHED: Final = "matched"
 
 @dataclass(frozen=True, slots=True)
 class Billed:
-    """A bill by pool and hour, in grains of its currency; all parts together are the bill.
+    """Bills by pool and hour, in grains of their currency; all parts together are the bills.
 
-    ``shared`` belongs to no pool, ``unused`` are commitments that nobody used, ``lost`` is what
+    ``known`` are the billed seconds of nodes that were there. ``shared`` belongs to no pool, ``unused`` are commitments that nobody used, ``lost`` is what
     no pool was found for. ``buckets`` are what the platform pays as it is, by bucket.
-    ``findings`` are about nodes and rows; with ``told`` they say all about rows put aside too.
+    ``findings`` are about nodes and rows; with ``told`` they say all about rows put aside too,
+    and ``untold`` are the bills of which they do not.
     """
 
     total: int
@@ -47,6 +49,8 @@ class Billed:
     method: str = SPREAD
     findings: list[Finding] = field(default_factory=list)
     told: bool = False
+    known: Mapping[Hour, int] = field(default_factory=dict)
+    untold: tuple[BillFile, ...] = ()
 
     @property
     def whole(self) -> bool:
@@ -56,7 +60,56 @@ class Billed:
         return pools + beyond == self.total
 
 
-def billed(bill: BillFile, period: Period) -> Billed:
+def billed(bills: Sequence[BillFile], period: Period) -> Billed:
+    """Return what the bills of a period say together; all of them are in one currency.
+
+    Two bills may have parts of one pool, so what is billed beyond what was seen of its nodes is
+    told from both.
+    """
+    parts = [_one(bill, period) for bill in bills]
+    hours: dict[Hour, PoolBill] = {}
+    known: Counter[Hour] = Counter()
+    buckets: Counter[str] = Counter()
+    for each in parts:
+        for key, more in each.hours.items():
+            had = hours.get(key, PoolBill(0))
+            hours[key] = PoolBill(*(sum(pair) for pair in zip(had, more, strict=True)))
+        known.update(each.known)
+        buckets.update(each.buckets)
+    there = _provisioned(period) if known else {}
+    for key, seconds in known.items():
+        hours[key] = hours[key]._replace(gap=max(0, seconds - there.get(key, 0)))
+    methods = {each.method for each in parts}
+    return Billed(
+        total=sum(each.total for each in parts), hours=hours,
+        shared=sum(each.shared for each in parts), unused=sum(each.unused for each in parts),
+        lost=sum(each.lost for each in parts), buckets=dict(buckets),
+        method=methods.pop() if len(methods) == 1 else SPREAD,
+        findings=_together(bills, parts), known=known,
+        untold=tuple(bill for bill, each in zip(bills, parts, strict=True) if not each.told),
+    )  # fmt: skip
+
+
+def _together(bills: Sequence[BillFile], parts: Sequence[Billed]) -> list[Finding]:
+    """Return the findings of all bills; a node that any of them names is billed."""
+    found = [finding for each in parts for finding in each.findings]
+    if len(bills) < 2:
+        return found
+    rows = BillMatch.objects.filter(file__in=bills, bucket="", cluster__isnull=False)
+    named = set(rows.exclude(node="").values_list("cluster__slug", "node").distinct())
+    kept: list[Finding] = []
+    for each in found:
+        if each.code is Code.CLUSTER_NOT_BILLED:
+            place = (each.cluster, str(each.facts.get("node")))
+            if place in named:
+                continue
+            # The other bills do not name it either, and one finding says so.
+            named.add(place)
+        kept.append(each)
+    return kept
+
+
+def _one(bill: BillFile, period: Period) -> Billed:
     """Return what a bill says of a period, by the first method that can tell."""
     for method in METHODS:
         found = method(bill, period)
@@ -86,14 +139,14 @@ def over_devices(bill: BillFile, period: Period) -> Billed | None:
 
 
 def matched(bill: BillFile, period: Period) -> Billed | None:
-    """Return what came of joining the file with the nodes; four queries.
+    """Return what came of joining the file with the nodes; three queries.
 
     ``None`` where it was not joined. What is of hours outside of the period is ``lost``.
     """
     if not bill.matchings.exists():
         return None
-    there = _provisioned(period)
     hours: dict[Hour, PoolBill] = {}
+    known: dict[Hour, int] = {}
     beyond: dict[str, int] = {}
     for each in bill.hours.select_related("cluster"):
         hour, cost = each.hour, grains(each.cost)
@@ -101,13 +154,14 @@ def matched(bill: BillFile, period: Period) -> Billed | None:
             beyond[each.bucket] = beyond.get(each.bucket, 0) + cost
             continue
         key = (Place(each.cluster.slug, Pool(each.flavor, each.resource)), instant(hour))
-        known = (each.seconds or 0) - each.orphan - each.unknown
-        hours[key] = PoolBill(cost, each.orphan, max(0, known - there.get(key, 0)))
+        hours[key] = PoolBill(cost, each.orphan)
+        known[key] = (each.seconds or 0) - each.orphan - each.unknown
     shared, unused = (beyond.pop(each.value, 0) for each in (Bucket.SHARED, Bucket.UNUSED))
     lost = beyond.pop("", 0)
     return Billed(
         total=grains(bill.effective), hours=hours, shared=shared, unused=unused,
         lost=lost, buckets=beyond, method=MATCHED, findings=list(_findings(bill)),
+        known=known,
     )  # fmt: skip
 
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from costs.models import BillFile, Dispute, Period
+from costs.models import Dispute, Period
 from costs.models.prices import Purpose
 from costs.selectors.inputs import newest_run, of_period
-from costs.selectors.reckoning import bills
+from costs.selectors.reckoning import Given, given
 from tenants.models import User
 
 #: Names that do not come from a finding.
 NOT_OVER: Final = "not_over"
 NO_BILL: Final = "no_bill"
-SEVERAL_BILLS: Final = "several_bills"
+BILL_MISSING: Final = "bill_missing"
+CURRENCIES: Final = "bills_in_several_currencies"
 BILL_NOT_FINAL: Final = "bill_not_final"
 NO_PRICES: Final = "no_prices_or_policy"
 NOT_RUN: Final = "not_reconciled"
@@ -46,27 +47,31 @@ def blockers(period: Period, actor: User | None = None) -> list[Blocker]:
         .order_by("code", "subject")
         .values_list("pk", "code", "subject")
     ]
-    found += [*_bill(period), *_run(period), *_people(period, actor)]
+    using = given(period)
+    found += [*_bills(using), *_run(period, using), *_people(period, actor)]
     return found
 
 
-def _bill(period: Period) -> list[Blocker]:
-    bill = period.bill
-    if bill is None or bill.state != BillFile.State.ACTIVE:
-        count = len(bills(period))
-        # One that came since is taken by the next run.
-        return [] if count == 1 else [Blocker(SEVERAL_BILLS if count else NO_BILL, number=count)]
-    return [] if bill.finalized else [Blocker(BILL_NOT_FINAL, bill.name)]
+def _bills(using: Given) -> list[Blocker]:
+    """Return what is wrong with the bills that count; each names its source."""
+    found = [Blocker(BILL_MISSING, each.source.name) for each in using.due if each.missing]
+    if not using.bills and not found:
+        found.append(Blocker(NO_BILL))
+    if len(using.currencies) > 1:
+        found.append(Blocker(CURRENCIES, ", ".join(using.currencies)))
+    open_ones = [each for each in using.bills if not each.finalized]
+    names = (f"{each.source.name}: {each.name}" for each in open_ones)
+    return [*found, *(Blocker(BILL_NOT_FINAL, name) for name in names)]
 
 
-def _run(period: Period) -> list[Blocker]:
+def _run(period: Period, using: Given) -> list[Blocker]:
     found = []
     if period.prices_id is None or period.policy_id is None:
         found.append(Blocker(NO_PRICES))
     last = newest_run(period)
     if last is None or not last.written:
         found.append(Blocker(NOT_RUN))
-    elif last.inputs != of_period(period):
+    elif last.inputs != of_period(period, using):
         found.append(Blocker(CHANGED))
     return found
 

@@ -8,7 +8,8 @@ from typing import Final
 
 from django.db.models import Count, OuterRef, Q, QuerySet, Subquery, Sum
 
-from costs.models import Dispute, Period, Reconciliation, Statement
+from costs.models import Dispute, Period, PeriodBill, Reconciliation, Statement
+from costs.selectors.month_bills import rests_on
 
 #: Months that a page lists; older ones are found by their statements.
 LISTED: Final = 24
@@ -16,11 +17,20 @@ LISTED: Final = 24
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """A bill, and what tenants and the platform pay of it, corrections included."""
+    """Bills, and what tenants and the platform pay of them, corrections included.
+
+    ``parts`` are the bills, and ``booked`` what corrections of earlier months add to them.
+    """
 
     bill: Decimal
     tenants: Decimal
     platform: Decimal
+    parts: list[PeriodBill]
+
+    @property
+    def booked(self) -> Decimal:
+        """Return what was booked beside the bills."""
+        return self.bill - sum((each.amount or Decimal(0) for each in self.parts), Decimal(0))
 
     @property
     def tied(self) -> bool:
@@ -33,7 +43,7 @@ def periods() -> QuerySet[Period]:
     newest = Reconciliation.objects.filter(period=OuterRef("pk")).order_by("-at", "-pk")
     waiting = Q(discrepancies__resolved_at=None)
     return (
-        Period.objects.select_related("book", "bill__source", "prices", "policy")
+        Period.objects.select_related("book", "prices", "policy")
         .annotate(
             open_findings=Count("discrepancies", filter=waiting, distinct=True),
             blocking=Count(
@@ -54,7 +64,10 @@ def sums(period: Period) -> Sums | None:
     found = period.statements.aggregate(
         tenants=Sum("total", filter=theirs), platform=Sum("total", filter=~theirs)
     )
-    return Sums(period.bill_total, found["tenants"] or Decimal(0), found["platform"] or Decimal(0))
+    return Sums(
+        period.bill_total, found["tenants"] or Decimal(0), found["platform"] or Decimal(0),
+        rests_on(period),
+    )  # fmt: skip
 
 
 def payers(period: Period) -> list[Statement]:

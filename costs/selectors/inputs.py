@@ -16,7 +16,7 @@ def newest_run(period: Period) -> Reconciliation | None:
 
 
 def of_period(period: Period, using: Given | None = None) -> str:
-    """Return the hash of all that a run would read; nine queries, or three if ``using`` is told.
+    """Return the hash of all that a run would read; eleven queries, or three if ``using`` is told.
 
     One more where a policy gives lost work back. Hours are named by the runs that counted them,
     which carry the hash of their facts.
@@ -24,7 +24,7 @@ def of_period(period: Period, using: Given | None = None) -> str:
     using = using or given(period)
     return digest(
         [
-            [using.bill.pk, stamp(using.bill)] if using.bill else None,
+            [[each.pk, stamp(each)] for each in using.bills],
             using.prices.pk if using.prices else None,
             [each.pk for each in using.policies],
             sorted([str(place), kind, *each] for (place, kind), each in using.tolerances.items()),

@@ -34,13 +34,12 @@ from costs.passing import PoolBill, Tally, charged, divide, give_back, purchase_
 from costs.policy import Policy
 from costs.rates import Basis, NotKnown, PriceKey, Unpriced, quantity
 from costs.rates import PriceBook as Rates
-from costs.selectors import hours, losses
+from costs.selectors import hours, losses, month_bills
 from costs.selectors.bill_hours import billed
 from costs.selectors.hours import SUMMED
 from costs.selectors.months import Month
 from costs.selectors.period_hours import PoolHourFacts, read
 from costs.selectors.prices import policies, price_book
-from costs.selectors.reckoning import bill_of
 from costs.steps import Dated
 from costs.times import HOUR, instant, moment
 from costs.used import Use
@@ -199,12 +198,12 @@ class _Basis:
         period = Period.objects.filter(
             book=book, starts=moment(month.span.starts), ends=moment(month.span.ends)
         ).first()
-        bill = bill_of(period) if period else None
-        same = bill is not None and bill.source.currency == book.currency
+        bills = month_bills.counting(month_bills.due(period)) if period else []
+        same = month_bills.currencies(bills) == [book.currency]
         active = book.versions.filter(state=VersionState.ACTIVE).first() or version
         if not same and active is None:
             return None
-        asked = billed(bill, period) if bill and period and same else None
+        asked = billed(bills, period) if period and same else None
         policy = policies(book.pk).at(month.span.ends - 1) or Policy()
         return cls(
             month=month, by_day=number > BY_HOUR,

@@ -10,17 +10,13 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Final
 
-from django.db.models import OuterRef, Subquery
-
 from costs import passing
 from costs.comparing import Comparison, Place, Tolerances
 from costs.facts import Fact, Pool
 from costs.models import (
     BillFile,
     BillLine,
-    BillSource,
     ExchangeRate,
-    Matching,
     Period,
     PolicyVersion,
     PoolTolerance,
@@ -31,8 +27,9 @@ from costs.money import grains
 from costs.passing import PoolBill, Tally, charged, divide, give_back, purchase_of, second
 from costs.policy import Bucket, Policy
 from costs.rates import Basis, NotKnown, PriceBook, PriceKey, Unpriced, quantity
-from costs.selectors import control, losses
+from costs.selectors import control, losses, month_bills
 from costs.selectors.bill_hours import Billed, billed
+from costs.selectors.month_bills import Due
 from costs.selectors.period_hours import PoolHourFacts, expected, read, span_of
 from costs.selectors.prices import price_book, switches
 from costs.states import DEFAULTS, Code, Finding, Kind, Tolerance, Unit
@@ -45,18 +42,29 @@ NOTHING: Final = PoolBill(0)
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What a run is given: the bill, the prices, and the policies by date."""
+    """What a run is given: the bills of its sources, the prices, and the policies by date."""
 
-    bill: BillFile | None
+    due: list[Due]
     prices: PriceVersion | None
     policies: list[PolicyVersion]
     tolerances: Tolerances
     rate: Fraction | None
 
     @property
+    def bills(self) -> list[BillFile]:
+        """Return the bills that count."""
+        return month_bills.counting(self.due)
+
+    @property
+    def currencies(self) -> list[str]:
+        """Return the currencies of the bills; those of more than one are not divided."""
+        return month_bills.currencies(self.bills)
+
+    @property
     def complete(self) -> bool:
         """Return whether statements can be made of it."""
-        return None not in (self.bill, self.prices, self.rate) and bool(self.policies)
+        given = None not in (self.prices, self.rate) and bool(self.policies)
+        return given and len(self.currencies) == 1
 
     @property
     def gives_back(self) -> bool:
@@ -77,44 +85,21 @@ class Outcome:
 
 
 def given(period: Period) -> Given:
-    """Return what a run of a period would be given now; six queries."""
-    bill = bill_of(period)
+    """Return what a run of a period would be given now; eight queries."""
+    due = month_bills.due(period)
     rows = PolicyVersion.objects.filter(
         book=period.book_id, state=VersionState.ACTIVE, starts__lt=period.ends
     )
     return Given(
-        bill=bill,
+        due=due,
         prices=PriceVersion.objects.filter(book=period.book_id, state=VersionState.ACTIVE)
         .select_related("book")
         .prefetch_related("prices")
         .first(),
         policies=_in_force(list(rows.order_by("starts")), period),
         tolerances=tolerances(),
-        rate=_rate(period, bill),
+        rate=_rate(period, month_bills.currencies(month_bills.counting(due))),
     )
-
-
-def bills(period: Period) -> list[BillFile]:
-    """Return the files that count for exactly the time of a period, one for each source.
-
-    Each has the hash of its newest join with the nodes as ``joined``.
-    """
-    paid = [each.value for each in BillSource.PAID]
-    rows = BillFile.objects.filter(
-        state=BillFile.State.ACTIVE, period_starts=period.starts, period_ends=period.ends,
-        source__kind__in=paid,
-    )  # fmt: skip
-    newest = Matching.objects.filter(file=OuterRef("pk")).order_by("-at", "-pk")
-    joined = rows.annotate(joined=Subquery(newest.values("result")[:1]))
-    return list(joined.select_related("source").order_by("source__name"))
-
-
-def bill_of(period: Period) -> BillFile | None:
-    """Return the bill: the newest of the source that was chosen, or the only one there is."""
-    found = bills(period)
-    if period.bill is not None:
-        return next((each for each in found if each.source_id == period.bill.source_id), None)
-    return found[0] if len(found) == 1 else None
 
 
 def _in_force(rows: list[PolicyVersion], period: Period) -> list[PolicyVersion]:
@@ -123,9 +108,13 @@ def _in_force(rows: list[PolicyVersion], period: Period) -> list[PolicyVersion]:
     return [*before[-1:], *(each for each in rows if each.starts > period.starts)]
 
 
-def _rate(period: Period, bill: BillFile | None) -> Fraction | None:
-    base, quote = bill.source.currency if bill else "", period.book.currency
-    if base in ("", quote):
+def _rate(period: Period, currencies: list[str]) -> Fraction | None:
+    """Return what a unit of the bills is in the book's currency; 1 where there is no bill."""
+    quote = period.book.currency
+    if len(currencies) > 1:
+        return None
+    base = "".join(currencies) or quote
+    if base == quote:
         return Fraction(1)
     month = period.starts.date().replace(day=1)
     found = ExchangeRate.objects.filter(month=month, base=base, quote=quote).first()
@@ -144,13 +133,14 @@ def tolerances() -> dict[tuple[Place, Kind], Tolerance]:
 
 
 def reckon(period: Period, using: Given) -> Outcome:
-    """Reckon a period; the lines are the bill to the last grain."""
+    """Reckon a period; the lines are the bills to the last grain."""
     span = span_of(period)
-    asked = billed(using.bill, period) if using.bill else Billed(0, {})
+    bills = using.bills if len(using.currencies) == 1 else []
+    asked = billed(bills, period) if bills else Billed(0, {})
     known = dated(using.policies)
     book = price_book(using.prices) if using.prices else None
     compared, listing = Comparison(using.tolerances), Listing(book, using.rate or Fraction(1))
-    outcome = Outcome(Tally(), method=asked.method if using.bill else "")
+    outcome = Outcome(Tally(), method=asked.method if bills else "")
     left = dict(asked.hours)
     gone = losses.by_hour(span) if using.gives_back else {}
     lost, lawless = asked.lost, 0
@@ -276,18 +266,18 @@ def _about_bill(using: Given, asked: Billed, tally: Tally, lawless: int) -> Iter
             Code.UNPRICED, "policy", Fraction(lawless), Fraction(lawless), ZERO, Unit.ROWS,
             facts={"policy": "", "hours": lawless},
         )  # fmt: skip
-    if using.bill is None:
+    if len(using.currencies) != 1:
         return
     if using.rate is None:
-        currency = using.bill.source.currency
+        (currency,) = using.currencies
         yield Finding(Code.CURRENCY_MISSING, currency, unit=Unit.MONEY, facts={"from": currency})
     nobody = tally.payers().get(Bucket.UNALLOCATED, 0)
     if nobody:
         whole, part = _amount(asked.total), _amount(nobody)
         allowed = DEFAULTS[Kind.UNATTRIBUTED].most(whole)
         yield Finding(Code.UNATTRIBUTED, "bill", part, whole, allowed, Unit.MONEY, "", {"bill": ""})
-    if not asked.told:
-        yield from _aside(using.bill)
+    for bill in asked.untold:
+        yield from _aside(bill)
 
 
 def _amount(count: int) -> Fraction:

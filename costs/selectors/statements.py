@@ -30,7 +30,7 @@ def newest(tenant_id: int) -> list[Statement]:
 
 def lines(statement: Statement) -> list[StatementLine]:
     """Return the lines of a statement, corrections of earlier periods last; one query."""
-    rows = StatementLine.objects.filter(statement=statement).select_related("corrects")
+    rows = StatementLine.objects.filter(statement=statement).select_related("corrects", "bill")
     return sorted(rows, key=lambda row: (row.corrects_id is not None, row.flavor, row.pk))
 
 
@@ -43,7 +43,9 @@ def booked_later(statement: Statement) -> list[StatementLine]:
         corrects=statement.period_id, statement__tenant=statement.tenant_id
     )
     # What a dispute has changed in the month itself is among its own lines.
-    later = rows.exclude(statement=statement).select_related("statement__period", "corrects")
+    later = rows.exclude(statement=statement).select_related(
+        "statement__period", "corrects", "bill"
+    )
     return list(later.order_by("statement__period__starts", "pk"))
 
 

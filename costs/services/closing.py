@@ -12,9 +12,10 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from costs.models import Period, PriceBook, StatementLine
+from costs.models import BillFile, Period, PriceBook, StatementLine
 from costs.models.states import move
 from costs.selectors.blockers import NOT_REVIEWED, SECOND_PERSON, blockers
+from costs.selectors.month_bills import rests_on
 from costs.selectors.periods import weights
 from costs.services import periods
 from portal.web.errors import Refused
@@ -82,7 +83,8 @@ def close(*, period: Period, actor: User, now: datetime | None = None) -> Period
     periods.lock(period)
     _refuse_blocked(period, actor, set())
     found = move(period, _STATE.CLOSED, closed_by=actor, closed_at=now or timezone.now())
-    _record("period.close", period, actor, total=str(period.bill_total))
+    bills = ", ".join(f"{each.source.name}: {each.bill}" for each in rests_on(period))
+    _record("period.close", period, actor, total=str(period.bill_total), bills=bills)
     return found
 
 
@@ -97,16 +99,27 @@ def _refuse_blocked(period: Period, actor: User, allowed: set[str]) -> None:
 
 @transaction.atomic
 def correct(
-    *, closed: Period, period: Period, amount: Decimal, reason: str, actor: User
+    *,
+    closed: Period,
+    period: Period,
+    amount: Decimal,
+    reason: str,
+    actor: User,
+    bill: BillFile | None = None,
 ) -> list[StatementLine]:
-    """Book in an open month what a closed one would have had, divided as that one was."""
+    """Book in an open month what a closed one would have had, divided as that one was.
+
+    ``bill`` is the file that said so, where one did.
+    """
     access.require(actor, "costs.work")
     lines = periods.correct(
-        closed=closed, period=period, amount=amount, reason=reason, weights=weights(closed)
-    )
+        closed=closed, period=period, amount=amount, reason=reason, weights=weights(closed),
+        bill=bill,
+    )  # fmt: skip
     _record(
-        "period.correct", period, actor, corrects=str(closed), amount=str(amount), reason=reason
-    )
+        "period.correct", period, actor, corrects=str(closed), amount=str(amount), reason=reason,
+        bill=bill.sha256 if bill else "",
+    )  # fmt: skip
     return lines
 
 

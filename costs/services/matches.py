@@ -31,6 +31,7 @@ from costs.models import (
     BillSource,
     Matching,
     Period,
+    PeriodBill,
     Run,
 )
 from costs.money import PLACES, WIDE, from_grains, shown
@@ -64,7 +65,7 @@ def match(*, file: BillFile) -> Matching:
     """
     # One join of a file at a time.
     BillFile.objects.select_for_update().get(pk=file.pk)
-    if Period.objects.filter(bill=file, state=Period.State.CLOSED).exists():
+    if PeriodBill.objects.filter(bill=file, period__state=Period.State.CLOSED).exists():
         raise Rested(_("A closed period rests on this bill. What is new is booked in an open one."))
     matcher = _matched(file)
     clusters = dict(Cluster.objects.values_list("slug", "pk"))
@@ -218,10 +219,10 @@ def due(now: datetime) -> QuerySet[BillFile]:
     runs = Run.objects.filter(
         starts__lt=OuterRef("period_ends"), ends__gt=OuterRef("period_starts")
     ).order_by("-at")
-    closed = Period.objects.filter(state=Period.State.CLOSED, bill__isnull=False).values("bill")
+    closed = PeriodBill.objects.filter(period__state=Period.State.CLOSED, bill__isnull=False)
     paid = BillFile.objects.filter(
         state=BillFile.State.ACTIVE, source__kind__in=[each.value for each in BillSource.PAID]
-    ).exclude(pk__in=closed)
+    ).exclude(pk__in=closed.values("bill"))
     dated = paid.annotate(
         joined=Subquery(newest.values("at")[:1]), counted=Subquery(runs.values("at")[:1])
     )

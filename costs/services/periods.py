@@ -7,7 +7,7 @@ closed one was, and points to it.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Final, NamedTuple
@@ -20,8 +20,10 @@ from costs import money, statements
 from costs.digest import digest
 from costs.models import (
     BillFile,
+    BillSource,
     ExchangeRate,
     Period,
+    PeriodBill,
     PolicyVersion,
     PriceBook,
     PriceVersion,
@@ -86,56 +88,96 @@ def open_period(*, book: PriceBook, year: int, number: int, zone: str = "UTC") -
 def write(
     *,
     period: Period,
-    bill: BillFile,
+    bills: Sequence[BillFile],
     prices: PriceVersion,
     policy: PolicyVersion,
     items: Iterable[Item],
 ) -> list[Statement]:
     """Write the statements of a period anew; corrections that were booked in it stay.
 
-    Money is rounded here, and only here. ``NotTheBill`` if the items are not the bill to the
-    last minor unit, ``NoRate`` if it is in a currency without a rate for the month.
+    Money is rounded here, and only here. ``NotTheBill`` if the items are not the bills to the
+    last minor unit or those are in several currencies, ``NoRate`` if theirs has no rate for the
+    month.
     """
     lock(period)
     by_payer: dict[str, list[Item]] = defaultdict(list)
     for item in items:
         by_payer[item.payer].append(item)
-    rate = _rate(period, bill)
-    rounded = _rounded(period, bill, by_payer, rate)
+    rate = _rate(period, bills)
+    total = _total(period, bills, by_payer, rate)
+    rounded = _rounded(period, by_payer, rate, total)
     StatementLine.objects.filter(statement__period=period, corrects__isnull=True).delete()
     for payer, found in by_payer.items():
         _lines(_statement(period, payer), found, rate, rounded[payer])
     written = [add_up(each) for each in period.statements.order_by("payer_name")]
-    period.bill, period.prices, period.policy = bill, prices, policy
+    _rest_on(period, bills, rate, total)
+    period.prices, period.policy = prices, policy
     period.bill_total = money.add([each.total for each in written])
-    period.save(update_fields=["bill", "prices", "policy", "bill_total"])
+    period.save(update_fields=["prices", "policy", "bill_total"])
     return written
 
 
-def _rounded(
-    period: Period, bill: BillFile, by_payer: Mapping[str, list[Item]], rate: Fraction
-) -> dict[str, int]:
-    """Return the total of each payer in minor units; together they are the bill."""
+def _total(
+    period: Period, bills: Sequence[BillFile], by_payer: Mapping[str, list[Item]], rate: Fraction
+) -> int:
+    """Return the bills together in minor units; ``NotTheBill`` if the items are something else."""
     currency = period.book.currency
+    exact = sum((_worth(item, rate) for found in by_payer.values() for item in found), Fraction(0))
+    total = money.minor(exact, currency)
+    effective = sum((Fraction(each.effective) for each in bills), Fraction(0))
+    counts = all(each.state == BillFile.State.ACTIVE for each in bills)
+    if not bills or not counts or total != money.minor(effective * rate, currency):
+        amounts = ", ".join(str(each.effective) for each in bills)
+        raise NotTheBill(_("These costs are not the bill."), details={"bill": amounts})
+    return total
+
+
+def _rounded(
+    period: Period, by_payer: Mapping[str, list[Item]], rate: Fraction, total: int
+) -> dict[str, int]:
+    """Return the total of each payer in minor units; together they are the bills."""
+    scale = int(10 ** money.places(period.book.currency))
     exact = {
-        payer: sum((_worth(item, rate) for item in found), Fraction(0))
+        payer: sum((_worth(item, rate) for item in found), Fraction(0)) * scale
         for payer, found in by_payer.items()
     }
-    total = money.minor(sum(exact.values(), Fraction(0)), currency)
-    billed = money.minor(Fraction(bill.effective) * rate, currency)
-    if bill.state != BillFile.State.ACTIVE or total != billed:
-        raise NotTheBill(_("These costs are not the bill."), details={"bill": str(bill.effective)})
+    return settle_fractions(exact, total)
+
+
+def _rest_on(period: Period, bills: Sequence[BillFile], rate: Fraction, total: int) -> None:
+    """Keep which version of each source was divided, and what it comes to; all are the total."""
+    currency = period.book.currency
     scale = int(10 ** money.places(currency))
-    return settle_fractions({key: part * scale for key, part in exact.items()}, total)
+    exact = {each.source_id: Fraction(each.effective) * rate * scale for each in bills}
+    parts = settle_fractions(exact, total)
+    # A source that has no bill any more is waited for.
+    gone = PeriodBill.objects.filter(period=period).exclude(source__in=parts)
+    gone.update(bill=None, amount=None)
+    for each in bills:
+        amount = money.from_minor(parts[each.source_id], currency)
+        values = {"bill": each, "amount": amount, "left_out": False}
+        PeriodBill.objects.update_or_create(
+            period=period, source_id=each.source_id, defaults=values
+        )  # fmt: skip
+
+
+def leave_out(*, period: Period, source: BillSource) -> None:
+    """Keep that a source does not count in a period; call it with the period locked."""
+    values = {"left_out": True, "bill": None, "amount": None}
+    PeriodBill.objects.update_or_create(period=period, source=source, defaults=values)
 
 
 def _worth(item: Item, rate: Fraction) -> Fraction:
     return Fraction(money.from_grains(item.amount)) * rate
 
 
-def _rate(period: Period, bill: BillFile) -> Fraction:
-    """Return what a unit of the bill's currency is in the book's, fixed for the month."""
-    base, quote = bill.source.currency, period.book.currency
+def _rate(period: Period, bills: Sequence[BillFile]) -> Fraction:
+    """Return what a unit of the bills' currency is in the book's, fixed for the month."""
+    bases, quote = sorted({each.source.currency for each in bills}), period.book.currency
+    if len(bases) > 1:
+        sentence = _("Bills in %(known)s are not added up: leave those of one currency out.")
+        raise NotTheBill(sentence % {"known": ", ".join(bases)}, details={"currencies": bases})
+    base = "".join(bases) or quote
     if base == quote:
         return Fraction(1)
     found = ExchangeRate.objects.filter(
@@ -187,11 +229,18 @@ def add_up(statement: Statement) -> Statement:
 
 @transaction.atomic
 def correct(
-    *, closed: Period, period: Period, amount: Decimal, reason: str, weights: Mapping[str, Decimal]
+    *,
+    closed: Period,
+    period: Period,
+    amount: Decimal,
+    reason: str,
+    weights: Mapping[str, Decimal],
+    bill: BillFile | None = None,
 ) -> list[StatementLine]:
     """Book in an open period what a closed one would have had; ``weights`` are that one's.
 
-    Weights are by payer. The bill of the open period grows by the amount.
+    Weights are by payer, ``bill`` is the one that said so. The bill of the open period grows by
+    the amount.
     """
     lock(period)
     if closed.state != _CLOSED:
@@ -203,7 +252,7 @@ def correct(
         StatementLine.objects.create(
             statement=_statement(period, part.payer), basis=CORRECTION, quantity=0,
             amount=money.from_minor(part.amount, period.book.currency), corrects=closed,
-            reason=reason,
+            reason=reason, bill=bill,
         )
         for part in parts
     ]  # fmt: skip

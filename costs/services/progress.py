@@ -51,7 +51,7 @@ def _following(period: Period) -> Period:
 def due(now: datetime | None = None) -> list[int]:
     """Return the months that are over and would be reconciled from something new."""
     rows = Period.objects.filter(ends__lte=now or timezone.now())
-    waiting = rows.exclude(state=Period.State.CLOSED).select_related("book", "bill__source")
+    waiting = rows.exclude(state=Period.State.CLOSED).select_related("book")
     return [each.pk for each in waiting.order_by("starts", "pk") if _has_news(each)]
 
 

@@ -18,12 +18,13 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from costs.digest import digest
-from costs.models import BillFile, Period, Reconciliation, StatementLine
+from costs.models import BillSource, Period, PeriodBill, Reconciliation, StatementLine
 from costs.models.states import move
 from costs.money import from_grains, rounded, shown
 from costs.passing import Tally, mean_rate
+from costs.selectors import month_bills
 from costs.selectors.inputs import newest_run, of_period
-from costs.selectors.reckoning import Given, Outcome, bills, given, reckon
+from costs.selectors.reckoning import Given, Outcome, given, reckon
 from costs.services import findings, periods
 from costs.states import Finding
 from portal.web.errors import Refused, Stale
@@ -51,9 +52,15 @@ class RunBusy(Stale):
 
 
 class NoSuchBill(Refused):
-    """A bill was chosen that does not count for this month."""
+    """A source was chosen that has nothing to do with this month."""
 
     code = "GP-5309"
+
+
+class OtherCurrency(Refused):
+    """A bill in one currency was to be added to bills in another one."""
+
+    code = "GP-5315"
 
 
 def run(
@@ -116,7 +123,7 @@ def _digest(using: Given, outcome: Outcome) -> str:
     lines = [
         [*key, Fraction(tally.seconds[key]), tally.grains[key]] for key in sorted(tally.grains)
     ]
-    return digest([using.bill.pk if using.bill else None, *lines, *map(_plain, outcome.findings)])
+    return digest([[each.pk for each in using.bills], *lines, *map(_plain, outcome.findings)])
 
 
 def _plain(finding: Finding) -> list[object]:
@@ -146,12 +153,15 @@ def _rate(seconds: Fraction | int, grains: int) -> Decimal | None:
 
 def _write(period: Period, using: Given, outcome: Outcome) -> None:
     """Write the statements, if there is all that they need."""
-    if using.bill is None or using.prices is None or not using.complete:
+    if using.prices is None or not using.complete:
         return
     periods.write(
-        period=period, bill=using.bill, prices=using.prices, policy=using.policies[-1],
+        period=period, bills=using.bills, prices=using.prices, policy=using.policies[-1],
         items=items(outcome.tally),
     )  # fmt: skip
+    for each in using.due:
+        if each.left_out:
+            periods.leave_out(period=period, source=each.source)
 
 
 def _on(period: Period, *, changed: bool, written: bool) -> None:
@@ -170,7 +180,7 @@ def _note(
     sums = _sums(period) if using.complete else {}
     currency = period.book.currency
     return Reconciliation.objects.create(
-        period=period, actor=actor, bill=using.bill, prices=using.prices,
+        period=period, actor=actor, bills=[each.pk for each in using.bills], prices=using.prices,
         policies=[each.pk for each in using.policies], method=outcome.method,
         listed=rounded(outcome.listed, currency) if using.prices else None,
         hours=outcome.hours, missing=outcome.missing, findings=len(outcome.findings),
@@ -198,14 +208,36 @@ def _record(row: Reconciliation, actor: User | None) -> None:
 
 
 @transaction.atomic
-def choose_bill(*, period: Period, bill: BillFile, actor: User) -> Period:
-    """Say which of several bills is that of a period; newer files of its source follow it."""
+def count_source(*, period: Period, source: BillSource, counts: bool, actor: User) -> None:
+    """Say whether the bills of a source count in a period; later months follow this one.
+
+    ``NoSuchBill`` if it has nothing to do with the period, ``OtherCurrency`` if it cannot be
+    added to the others.
+    """
     access.require(actor, "costs.work")
     periods.lock(period)
-    if bill.pk not in {each.pk for each in bills(period)}:
-        raise NoSuchBill(_("This bill does not count for this month."), field="bill")
-    period.bill = bill
-    period.save(update_fields=["bill"])
-    data = {"period": str(period), "bill": bill.name, "source": bill.source.name}
+    found = {each.source.pk: each for each in month_bills.due(period)}
+    if source.pk not in found:
+        raise NoSuchBill(_("This source has no bill of this month."), field="source")
+    if counts:
+        others = [each for each in found.values() if each.source.pk != source.pk]
+        _refuse_other_currency(source, month_bills.currencies(month_bills.counting(others)))
+        row, _new = PeriodBill.objects.get_or_create(period=period, source=source)
+        row.left_out = False
+        row.save(update_fields=["left_out"])
+    else:
+        periods.leave_out(period=period, source=source)
+    data = {"period": str(period), "source": source.name, "counts": counts}
     audit.record("period.bill", actor=actor, scope=audit.PLATFORM, obj=period, data=data)
-    return period
+
+
+def _refuse_other_currency(source: BillSource, known: list[str]) -> None:
+    if known and known != [source.currency]:
+        sentence = _(
+            "%(source)s is in %(currency)s, the other bills of this month are in %(known)s. "
+            "Amounts of different currencies are not added up."
+        )
+        names = {
+            "source": source.name, "currency": source.currency, "known": ", ".join(known)
+        }  # fmt: skip
+        raise OtherCurrency(sentence % names, field="source", details={"known": known})

@@ -16,16 +16,16 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from costs.forms.months import AssignForm, BillForm, FindingFilter, ResolveForm
-from costs.models import BillFile, Discrepancy, Dispute, Period
+from costs.forms.months import AssignForm, FindingFilter, ResolveForm
+from costs.models import Discrepancy, Dispute, Period
 from costs.selectors import home as rows
 from costs.selectors.blockers import blockers
 from costs.selectors.inputs import newest_run
-from costs.selectors.reckoning import bills
 from costs.services import closing, findings, reconcile
 from costs.states import Code
-from costs.views import files, finding_words
+from costs.views import files, finding_words, month_bills
 from costs.views.home import dispute_rows, tie
+from costs.views.months import fetch
 from costs.views.period_words import LOOKS, local, month_text, payer, reasons
 from costs.views.words import money_text
 from portal.web.errors import DomainError
@@ -46,16 +46,6 @@ HEAD: Final = (
 )  # fmt: skip
 
 
-def fetch(request: HttpRequest, pk: int, to: str = "costs.see") -> Period:
-    """Return a month for somebody of the platform; for all others there is none."""
-    if not access.rights(request.user).platform:
-        raise access.Hidden("period", pk)
-    periods = Period.objects.select_related(
-        "book", "bill__source", "prices", "policy", "reviewed_by", "closed_by"
-    )
-    return access.fetch(request.user, periods, to, pk=pk)
-
-
 @require_safe
 @login_required
 def board(request: HttpRequest, pk: int) -> HttpResponse:
@@ -69,7 +59,6 @@ def board(request: HttpRequest, pk: int) -> HttpResponse:
     form = FindingFilter(request.GET, codes=codes)
     listed = keyset(form.narrow(found, user), request.GET, SORTS)
     about = blockers(period, user)
-    offered = bills(period)
     last = newest_run(period)
     open_disputes = Dispute.objects.filter(statement__period=period)
     context: dict[str, Any] = {
@@ -82,7 +71,7 @@ def board(request: HttpRequest, pk: int) -> HttpResponse:
         else "", "tie": tie(period),
         "payers": [_payer(each, period) for each in rows.payers(period)],
         "reasons": reasons(period, about), "over": period.ends <= timezone.now(),
-        "bills": offered, "bill_form": BillForm(bills=BillFile.objects.filter(pk__in=[x.pk for x in offered])),
+        "bills": month_bills.shown(period),
         "works": access.can(user, "costs.work"), "next": _next(period, {each.name for each in about}),
         "disputes": dispute_rows(list(open_disputes.select_related("statement__tenant", "statement__period__book"))),
         "steps": _steps(period),
@@ -209,22 +198,6 @@ def _ran(done: Any) -> str:
     if not done.written:
         return _("Compared, without statements: something is missing for them.")
     return _("Reconciled: %(n)s findings.") % {"n": done.findings}
-
-
-@require_POST
-@login_required
-def bill(request: HttpRequest, pk: int) -> HttpResponse:
-    """Choose the bill of a month."""
-    period = fetch(request, pk, "costs.work")
-    offered = BillFile.objects.filter(pk__in=[each.pk for each in bills(period)])
-    form = BillForm(request.POST, bills=offered)
-    if form.is_valid():
-        chosen = form.cleaned_data["bill"]
-        reconcile.choose_bill(period=period, bill=chosen, actor=cast(User, request.user))
-        messages.success(request, _("%(bill)s is the bill of this month.") % {"bill": chosen})
-    else:
-        messages.error(request, _("That is no bill of this month. Nothing was changed."))
-    return redirect("costs-period", period.pk)
 
 
 @require_POST

@@ -19,11 +19,13 @@ from costs.money import from_minor
 from costs.selectors import home as rows
 from costs.selectors.blockers import blockers
 from costs.selectors.inputs import newest_run
+from costs.selectors.month_bills import correcting
 from costs.selectors.periods import targets, weights
 from costs.services import closing
 from costs.statements import adjust
-from costs.views.board import fetch
+from costs.views import month_bills
 from costs.views.home import tie
+from costs.views.months import fetch
 from costs.views.period_words import LOOKS, month_text, payer, reasons
 from costs.views.policy_words import policy_text
 from costs.views.words import money_text
@@ -65,6 +67,7 @@ def _effect(period: Period, user: User, form: CloseForm) -> dict[str, Any]:
         "period": period, "month": month_text(period), "form": form, "run": run,
         "look": LOOKS[Period.State(period.state)], "currency": period.book.currency,
         "reasons": reasons(period, found), "tie": tie(period),
+        "bills": [each for each in month_bills.shown(period) if each.sha256 or each.step == month_bills.IN],
         "payers": [_payer(each, period) for each in rows.payers(period)],
         "policies": [(each, policy_text(each)) for each in policies.order_by("starts")],
         "lines": StatementLine.objects.filter(statement__period=period).count(),
@@ -93,7 +96,9 @@ def correct(request: HttpRequest, pk: int) -> HttpResponse:
     later = Period.objects.filter(pk__in=[each.pk for each in targets(period)])
     currency = period.book.currency
     sent = request.POST if request.method == "POST" else None
-    form = CorrectionForm(sent, periods=later.order_by("starts"), currency=currency)
+    form = CorrectionForm(
+        sent, periods=later.order_by("starts"), bills=correcting(period), currency=currency
+    )
     parts: list[dict[str, str]] = []
     if form.is_bound and form.is_valid():
         data = form.cleaned_data
@@ -115,7 +120,7 @@ def _booked(request: HttpRequest, period: Period, form: CorrectionForm) -> bool:
     try:
         lines = closing.correct(
             closed=period, period=data["period"], amount=data["amount"], reason=data["reason"],
-            actor=cast(User, request.user),
+            actor=cast(User, request.user), bill=data["bill"],
         )  # fmt: skip
     except DomainError as refusal:
         form.add_error(None, str(refusal.message))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any, NamedTuple, cast
 
 from django.contrib import messages
@@ -34,8 +35,12 @@ _DISPUTES = {
 
 
 class Tie(NamedTuple):
-    """The card that shows that a bill is all there: bill = tenants + platform."""
+    """The card that shows that bills are all there: bills = tenants + platform.
 
+    ``parts`` are the bills by source, where there are several or something else was booked.
+    """
+
+    parts: list[tuple[str, str]]
     bill: str
     tenants: str
     platform: str
@@ -111,7 +116,13 @@ def tie(period: Period) -> Tie | None:
     part = 0
     if sums.bill > 0:
         part = max(0, min(10_000, int(rounded(sums.tenants * 10_000, "JPY") // sums.bill)))
+    parts = [
+        (each.source.name, money_text(each.amount or Decimal(0), currency)) for each in sums.parts
+    ]
+    if sums.booked:
+        parts.append((_("corrections of earlier months"), money_text(sums.booked, currency)))
     return Tie(
+        parts=parts if len(parts) > 1 else [],
         bill=money_text(sums.bill, currency),
         tenants=money_text(sums.tenants, currency),
         platform=money_text(sums.platform, currency),

@@ -40,6 +40,20 @@ BUCKETS: Final = {
 }
 
 
+#: What is wrong with the bills of a month; the subject is a source, or currencies.
+BILLS: Final = {
+    known.BILL_MISSING: gettext_lazy(
+        "%(subject)s has no bill of this month yet, and the month before had one."
+    ),
+    known.CURRENCIES: gettext_lazy(
+        "Its bills are in %(subject)s, and are not added up. Leave all but one currency out."
+    ),
+    known.BILL_NOT_FINAL: gettext_lazy(
+        "The bill of %(subject)s is not final: it may still change."
+    ),
+}
+
+
 class Reason(NamedTuple):
     """One thing that keeps a month open, in words, and where it can be settled."""
 
@@ -81,16 +95,12 @@ def _finding(row: Discrepancy) -> Reason:
 def _reason(period: Period, blocker: Blocker) -> Reason:
     here = reverse("costs-period", args=[period.pk])
     books = reverse("costs-book", args=[period.book_id])
+    if blocker.name in BILLS:
+        said = str(BILLS[blocker.name]) % {"subject": blocker.subject}
+        return Reason(said, f"{here}#bills", _("Bills"))
     match blocker.name:
         case known.NO_BILL:
             return Reason(_("No bill that covers exactly this month was taken."))
-        case known.SEVERAL_BILLS:
-            return Reason(
-                _("Several bills cover this month. Choose which one is its bill."),
-                f"{here}#bill", _("Choose"),
-            )  # fmt: skip
-        case known.BILL_NOT_FINAL:
-            return Reason(_("The bill is not final: the provider may still change it."))
         case known.NO_PRICES:
             return Reason(
                 _("The price book has no active prices or no policy."), books, _("Price book")

@@ -32,7 +32,7 @@ from tenants.models import Tenant
 
 HEAD: Final = (
     "period", "tenant", "payer", "currency", "state", "line", "flavor", "basis", "quantity_h",
-    "rate_per_h", "amount", "corrects", "reason",
+    "rate_per_h", "amount", "corrects", "reason", "bill",
 )  # fmt: skip
 
 
@@ -72,6 +72,7 @@ class LineShown(NamedTuple):
     amount: str
     corrects: str
     reason: str
+    bill: str
 
 
 @require_safe
@@ -142,7 +143,8 @@ def _rows(row: Tenant, found: Statement) -> Iterator[list[files.Cell]]:
     for number, line in enumerate(statements.lines(found), 1):
         corrects = _month(line.corrects) if line.corrects else None
         amounts = (line.quantity, line.rate, line.amount)
-        yield [*fixed, number, line.flavor, line.basis, *amounts, corrects, line.reason]
+        bill = line.bill.sha256 if line.bill else None
+        yield [*fixed, number, line.flavor, line.basis, *amounts, corrects, line.reason, bill]
 
 
 def listed(row: Tenant) -> list[Item]:
@@ -182,6 +184,7 @@ def _line(line: StatementLine, currency: str) -> LineShown:
         amount=money_text(line.amount, currency),
         corrects=month_text(line.corrects) if line.corrects else "",
         reason=line.reason,
+        bill=line.bill.sha256 if line.bill else "",
     )
 
 

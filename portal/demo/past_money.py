@@ -96,6 +96,6 @@ def closed(*, book: PriceBook, people: dict[str, User]) -> None:
         this = late.period_starts or moment(0)
         following = closing.begin(book=book, year=this.year, number=this.month, actor=carol)
         closing.correct(
-            closed=period, period=following, amount=late.put_aside, actor=carol,
+            closed=period, period=following, amount=late.put_aside, actor=carol, bill=late,
             reason="Credit of the provider for a machine that was down",
         )  # fmt: skip

@@ -11,6 +11,7 @@ from costs.money import grains
 from costs.policy import Bucket, Policy
 from costs.rates import Basis, PriceKey
 from costs.selectors.inputs import of_period
+from costs.selectors.month_bills import rests_on
 from costs.services import bills, closing, periods, prices
 from tests.costs.focus import table
 
@@ -29,9 +30,9 @@ def book_of(lab, purpose="chargeback"):
     return book
 
 
-def bill_of(month, amount, *, finalized=True, currency="USD"):
+def bill_of(month, amount, *, finalized=True, currency="USD", source=""):
     """Return an active bill of one row for a month of 2026."""
-    source, _new = BillSource.objects.get_or_create(name=currency, currency=currency)
+    source, _new = BillSource.objects.get_or_create(name=source or currency, currency=currency)
     times = {
         "BillingPeriodStart": f"2026-{month:02}-01T00:00:00Z",
         "BillingPeriodEnd": f"2026-{month + 1:02}-01T00:00:00Z",
@@ -44,19 +45,24 @@ def bill_of(month, amount, *, finalized=True, currency="USD"):
     )
 
 
+def bills_of(period):
+    """Return the bills that a period rests on."""
+    return [each.bill for each in rests_on(period)]
+
+
 def item(payer, amount, basis="committed", flavor="a100"):
     return periods.Item(
         payer, flavor, basis, Fraction(3600), Decimal("2.50"), grains(Decimal(amount))
     )
 
 
-def written(lab, book, month, *items, bill=None):
+def written(lab, book, month, *items, bill=None, bills=()):
     """Return a period in collecting with the statements of these items."""
     period = periods.open_period(book=book, year=2026, number=month)
     total = sum(each.amount for each in items)
-    bill = bill or bill_of(month, str(Decimal(total).scaleb(-10)))
+    bills = bills or [bill or bill_of(month, str(Decimal(total).scaleb(-10)))]
     version, policy = book.versions.get(state="active"), book.policies.get(state="active")
-    periods.write(period=period, bill=bill, prices=version, policy=policy, items=items)
+    periods.write(period=period, bills=bills, prices=version, policy=policy, items=items)
     return period
 
 
@@ -64,7 +70,7 @@ def reconciled(period):
     """Say that the newest run has read what is on record now."""
     return Reconciliation.objects.create(
         period=period, inputs=of_period(period), result="0" * 64, hours=0, missing=0, findings=0,
-        written=True,
+        written=True, bills=[each.pk for each in bills_of(period)],
     )  # fmt: skip
 
 

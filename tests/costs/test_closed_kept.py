@@ -14,7 +14,8 @@ pytestmark = pytest.mark.django_db
 #: What belongs to a month, and what may still move of it: a file or version is replaced by a
 #: newer one without changing itself, and things may be renamed.
 TABLES = {
-    "costs_period": set(), "costs_statement": set(), "costs_statementline": set(),
+    "costs_period": set(), "costs_periodbill": set(), "costs_statement": set(),
+    "costs_statementline": set(),
     "costs_tenanthour": set(), "costs_poolhour": set(), "costs_run": set(),
     "costs_billline": set(), "costs_billfile": {"state", "version", "finalized"},
     "costs_price": set(), "costs_priceversion": {"state", "version"},

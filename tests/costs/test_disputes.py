@@ -12,7 +12,7 @@ from costs.services import disputes, periods
 from portal.web.errors import Stale
 from tenants import access
 from tenants.models import AuditEvent
-from tests.costs.ledger_rows import ITEMS, book_of, closed, item, reviewed, written
+from tests.costs.ledger_rows import ITEMS, bills_of, book_of, closed, item, reviewed, written
 
 pytestmark = pytest.mark.django_db
 
@@ -54,7 +54,11 @@ def test_in_a_month_that_is_open_it_is_booked_there_and_outlives_the_next_run(la
     period.refresh_from_db()
     assert (period.state, period.reviewed_by) == ("provisional", None)
     periods.write(
-        period=period, bill=period.bill, prices=period.prices, policy=period.policy, items=ITEMS
+        period=period,
+        bills=bills_of(period),
+        prices=period.prices,
+        policy=period.policy,
+        items=ITEMS,
     )
 
     assert as_restated(period)[str(lab.nlp)] == Decimal("9999.00")

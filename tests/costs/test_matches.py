@@ -18,7 +18,7 @@ from costs.times import HOUR, moment
 from costs.waterfall import Row
 from tests.costs import noted, stored
 from tests.costs.focus import table
-from tests.costs.ledger_rows import book_of, closed, item
+from tests.costs.ledger_rows import bills_of, book_of, closed, item
 from tests.costs.make import A100
 from tests.costs.stored import NOVEMBER
 
@@ -281,9 +281,9 @@ def test_b79_devices_that_a_node_does_not_offer_are_never_negative_idle(lab, sou
 def test_a_closed_period_keeps_what_it_rests_on(lab):
     period = closed(lab, book_of(lab), 10, item("nlp", "5.00", "borrowed"))
     with pytest.raises(matches.Rested):
-        matches.match(file=period.bill)
+        matches.match(file=bills_of(period)[0])
     with pytest.raises(DatabaseError), transaction.atomic():
-        BilledHour.objects.create(file=period.bill, bucket="*shared", cost=1)
+        BilledHour.objects.create(file=bills_of(period)[0], bucket="*shared", cost=1)
 
 
 def test_a_split_that_is_not_its_whole_is_said(lab, source):

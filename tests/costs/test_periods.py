@@ -14,6 +14,7 @@ from tests.costs.ledger_rows import (
     ITEMS,
     OCTOBER,
     bill_of,
+    bills_of,
     book_of,
     closed,
     item,
@@ -61,7 +62,7 @@ def test_writing_again_gives_the_same_hashes(lab):
     period = written(lab, book_of(lab), 10, *ITEMS)
     before = list(period.statements.order_by("pk").values_list("sha256", "total"))
     periods.write(
-        period=period, bill=period.bill, prices=period.prices, policy=period.policy,
+        period=period, bills=bills_of(period), prices=period.prices, policy=period.policy,
         items=reversed(ITEMS),
     )  # fmt: skip
 
