@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from typing import Final, NamedTuple
@@ -22,12 +22,16 @@ _RATE_PLACES: Final = 10
 
 
 class Difference(NamedTuple):
-    """A finding about a machine, its cluster if it was in one, and the money it is worth."""
+    """A finding about a machine, its cluster if it was in one, and the money it is worth.
+
+    ``facts`` are what else its sentence is made of.
+    """
 
     finding: Finding
     cluster: str
     node: str
     money: Fraction
+    facts: Mapping[str, str | int] = {}
 
 
 def differences(

@@ -135,6 +135,7 @@ class BillFinding(models.Model):
     difference = models.DecimalField(_("difference"), max_digits=30, decimal_places=6)
     whole = models.DecimalField(_("of"), max_digits=30, decimal_places=6)
     money = models.DecimalField(_("worth"), max_digits=30, decimal_places=10)
+    facts = models.JSONField(_("facts"), default=dict, db_default={})
 
     class Meta:
         verbose_name = _("finding about a bill")

@@ -184,7 +184,7 @@ def _findings(bill: BillFile) -> Iterator[Finding]:
         yield Finding(
             Code(each.code), each.subject[:300], Fraction(each.difference), Fraction(each.whole),
             cluster=each.cluster.slug if each.cluster else "",
-            facts={"node": each.node, "source": bill.source.name}, money=Fraction(each.money),
+            facts={"node": each.node, "source": bill.source.name, **each.facts}, money=Fraction(each.money),
         )  # fmt: skip
 
 

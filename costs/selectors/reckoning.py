@@ -27,7 +27,7 @@ from costs.money import grains
 from costs.passing import PoolBill, Tally, charged, divide, give_back, purchase_of, second
 from costs.policy import Bucket, Policy
 from costs.rates import Basis, NotKnown, PriceBook, PriceKey, Unpriced, quantity
-from costs.selectors import control, losses, month_bills
+from costs.selectors import control, losses, month_bills, use_findings
 from costs.selectors.bill_hours import Billed, billed
 from costs.selectors.month_bills import Due
 from costs.selectors.period_hours import PoolHourFacts, expected, read, span_of
@@ -161,7 +161,8 @@ def reckon(period: Period, using: Given) -> Outcome:
     _beyond_pools(outcome.tally, asked, known.at(span.ends - 1), lost)
     outcome.listed = listing.sum
     outcome.findings = [
-        *compared.findings(expected(span)), *control.gaps(span, using.tolerances), *asked.findings,
+        *compared.findings(expected(span)), *control.gaps(span, using.tolerances),
+        *use_findings.of_span(span), *asked.findings,
         *listing.findings(using.tolerances), *_about_bill(using, asked, outcome.tally, lawless),
     ]  # fmt: skip
     outcome.missing = sum(

@@ -106,11 +106,11 @@ class Places:
         A row without a node fits where the cluster has one pool of its kind.
         """
         exist = self._of[row.hour, row.node] if row.node else self._all[row.hour]
-        fitting = [pool for pool in sorted(exist) if _fits(pool.resource, row.profile)]
+        fitting = [pool for pool in sorted(exist) if fits(pool.resource, row.profile)]
         return fitting[0] if len(fitting) == 1 else None
 
 
-def _fits(resource: str, profile: str) -> bool:
+def fits(resource: str, profile: str) -> bool:
     """Say whether a profile of MIG is this resource; without one it is a whole or shared GPU."""
     name = resource.rpartition("/")[2]
     if not profile:
@@ -160,7 +160,7 @@ class Lives:
     def pool(self, row: PodRow) -> Pool | None:
         """Return the pool whose devices the pod had, as far as one fits what the row says."""
         had = self._pools.get((row.hour, row.namespace, row.pod), ())
-        fitting = [pool for pool in sorted(had) if _fits(pool.resource, row.profile)]
+        fitting = [pool for pool in sorted(had) if fits(pool.resource, row.profile)]
         return fitting[0] if len(fitting) == 1 else None
 
 

@@ -36,8 +36,9 @@ from costs.models import (
 )
 from costs.money import PLACES, WIDE, from_grains, shown
 from costs.rounding import settle
-from costs.selectors import machines
+from costs.selectors import machines, tagged
 from costs.states import Code, Finding
+from costs.tags import Marks, about_slices, about_tags
 from costs.times import HOUR, Span, hour_of, instant, moment
 from portal.web.errors import Refused
 from tenants.models import Cluster
@@ -67,9 +68,12 @@ def match(*, file: BillFile) -> Matching:
     BillFile.objects.select_for_update().get(pk=file.pk)
     if PeriodBill.objects.filter(bill=file, period__state=Period.State.CLOSED).exists():
         raise Rested(_("A closed period rests on this bill. What is new is booked in an open one."))
-    matcher = _matched(file)
+    matcher, marks = _matched(file)
     clusters = dict(Cluster.objects.values_list("slug", "pk"))
-    found = [*differences(matcher, elsewhere=_elsewhere(file)), *_about_rows(file)]
+    found = [
+        *differences(matcher, elsewhere=_elsewhere(file)), *_about_rows(file), *about_slices(marks),
+        *_about_tags(file, marks),
+    ]  # fmt: skip
     rows: list[list[Any]] = [
         list(_hours(file, matcher.found, clusters)),
         list(_days(file, matcher.found, clusters)),
@@ -89,14 +93,29 @@ def _now() -> datetime:
     return found
 
 
-def _matched(file: BillFile) -> Matcher:
+def _matched(file: BillFile) -> tuple[Matcher, dict[str, Marks]]:
+    """Return the joined rows, and what they say of each machine."""
     span = _reach(file)
     matcher = Matcher(machines.machines(span), machines.counted(span))
     for resource, kind, machine in machines.kinds(file):
         matcher.learn(resource, kind, machine)
-    for resource, lines in machines.lines(file):
+    marks: dict[str, Marks] = {}
+    for resource, rows in machines.lines(file):
+        lines = list(rows)
         matcher.add(resource, lines)
-    return matcher
+        of = matcher.machines.of(resource) if resource else []
+        for line in lines:
+            if len(of) == 1 and not line.unused:
+                marks.setdefault(resource, Marks(of[0])).add(file.source.tenant_tag, line)
+    return matcher, marks
+
+
+def _about_tags(file: BillFile, marks: dict[str, Marks]) -> Iterator[Difference]:
+    """Yield what tags say differently, where the source has one that names tenants."""
+    if not file.source.tenant_tag:
+        return
+    nodes = {(each.machine.cluster, each.machine.node) for each in marks.values()}
+    yield from about_tags(marks, tagged.names(), tagged.had(nodes, _reach(file)))
 
 
 def _reach(file: BillFile) -> Span:
@@ -198,7 +217,7 @@ def _findings(
             file=file, code=each.finding.code.value, subject=each.finding.subject,
             cluster_id=clusters.get(each.cluster), node=each.node,
             difference=shown(each.finding.difference), whole=shown(each.finding.whole),
-            money=shown(each.money, PLACES),
+            money=shown(each.money, PLACES), facts=dict(each.facts),
         )  # fmt: skip
 
 

@@ -69,7 +69,8 @@ FINDINGS: Final[Mapping[str, tuple[Text, Text]]] = {
     Code.LATE_CORRECTION: (gettext_lazy("Corrects an earlier period"), gettext_lazy("to be booked in the open month")),
     Code.FLAVOR_CONFLICT: (gettext_lazy("Of no flavor, or of several"), gettext_lazy("its money can be divided among no pools")),
     Code.UNTAGGED: (gettext_lazy("Without the tag of a tenant"), ""),
-    Code.MISTAGGED: (gettext_lazy("Tagged for another tenant"), gettext_lazy("the tag names nobody who has quota there")),
+    Code.MISTAGGED: (gettext_lazy("Tagged for another tenant"), gettext_lazy("the tag names no tenant, or another one than who had most of it")),
+    Code.MIG_MISMATCH: (gettext_lazy("More slices than its GPUs have"), gettext_lazy("the bill counts fewer GPUs, or a profile is counted twice")),
     Code.UNATTRIBUTED: (gettext_lazy("Unknown to the portal"), ""),
     Code.INTERVAL_GAP: (gettext_lazy("Differs"), ""),
 }  # fmt: skip

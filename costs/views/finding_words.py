@@ -73,6 +73,14 @@ TODO: Final = {
     Code.OVER_BILLED: gettext_lazy("Look whether it ran without joining, or was stopped."),
     Code.UNDER_BILLED: gettext_lazy("Look for rows that are missing in the bill."),
     Code.FLAVOR_CONFLICT: gettext_lazy("Mend the labels of the node, or those of the flavors."),
+    Code.UNTAGGED: gettext_lazy("Set the tag at the provider. Money follows pods and quota."),
+    Code.MISTAGGED: gettext_lazy(
+        "If one tenant has the whole machine, the tag is right: give it the quota in the catalog. "
+        "Else mend the tag: pods are told by Kubernetes."
+    ),
+    Code.MIG_MISMATCH: gettext_lazy("Look how the devices of the node are cut into slices."),
+    Code.SHARED_DEVICE: gettext_lazy("Nothing, if the device is meant to be shared."),
+    Code.UNATTRIBUTED_USE: gettext_lazy("Look for a host process, or for labels that are lost."),
     Code.LATE_CORRECTION: gettext_lazy("Book it as a correction of the month that it is about."),
     Code.DOUBLE_SPLIT: gettext_lazy("The whole row counts, its parts are put aside. Confirm that."),
 }
@@ -206,6 +214,58 @@ def _node(text: Any) -> Callable[[Discrepancy, Facts], str]:
     return say
 
 
+def _tag(row: Discrepancy, facts: Facts) -> str:
+    """Say what the tag names and what Kubernetes says: both are shown."""
+    node = visible(facts.get("node") or row.subject)
+    had = facts.get("tenants") or _("nobody")
+    if not facts.get("tag"):
+        said = _("%(node)s has no tag of a tenant. Its pods were of: %(had)s.")
+        return said % {"node": node, "had": had}
+    said = _("The tag of %(node)s says %(tag)s; Kubernetes says that its pods were of: %(had)s.")
+    return said % {"node": node, "tag": visible(facts["tag"]), "had": had}
+
+
+def _slices(row: Discrepancy, facts: Facts) -> str:
+    if "devices" in facts:
+        said = _(
+            "The slices of %(node)s are %(devices)s whole GPUs together, and the bill says that it "
+            "has %(gpus)s."
+        )
+        names = {
+            "node": visible(facts.get("node") or row.subject),
+            **_only(facts, "devices", "gpus"),
+        }
+        return said % names
+    said = _(
+        "Pods of the namespace %(namespace)s asked for %(asked)s and were seen on %(seen)s for "
+        "%(n)s hours: %(pods)s of them, such as %(pod)s."
+    )
+    names = _only(facts, "namespace", "asked", "seen", "pods", "pod")
+    return said % {**names, "n": _hours(row.difference)}
+
+
+def _only(facts: Facts, *names: str) -> dict[str, object]:
+    return {name: visible(facts.get(name, "")) for name in names}
+
+
+def _shared(row: Discrepancy, facts: Facts) -> str:
+    said = _(
+        "Up to %(pods)s pods had one device of %(node)s at the same time, for %(n)s device hours; "
+        "what it did is divided equally among them."
+    )
+    node = visible(facts.get("node")) or _("an unnamed node")
+    return said % {"node": node, "pods": facts.get("pods", 0), "n": _hours(row.difference)}
+
+
+def _busy(row: Discrepancy, facts: Facts) -> str:
+    said = _(
+        "Devices of %(node)s did %(n)s hours of work without a pod, in %(whole)s hours that were "
+        "seen."
+    )
+    node = visible(facts.get("node")) or _("an unnamed node")
+    return said % {"node": node, "n": _hours(row.difference), "whole": _hours(row.whole)}
+
+
 def _currency(row: Discrepancy, facts: Facts) -> str:
     return _("The bill is in %(base)s, and no rate to the currency of the book is known.") % {
         "base": facts.get("from", "")
@@ -266,10 +326,11 @@ SENTENCES: Final[Mapping[Code, Callable[[Discrepancy, Facts], str]]] = {
     Code.FLAVOR_CONFLICT: _node(gettext_lazy(
         "%(node)s is of no flavor or of several, so its money can be divided among no pool."
     )),
-    Code.UNTAGGED: _node(gettext_lazy("%(node)s has no tag of a tenant.")),
-    Code.MISTAGGED: _node(gettext_lazy(
-        "%(node)s has the tag of somebody who has no quota where it is."
-    )),
+    Code.UNTAGGED: _tag,
+    Code.MISTAGGED: _tag,
+    Code.MIG_MISMATCH: _slices,
+    Code.SHARED_DEVICE: _shared,
+    Code.UNATTRIBUTED_USE: _busy,
     Code.LATE_CORRECTION: _rows(gettext_lazy(
         "%(rows)s rows of the bill of %(source)s correct a month that was invoiced before."
     )),
