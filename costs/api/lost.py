@@ -12,6 +12,8 @@ from rest_framework.serializers import Serializer
 
 from costs.api.money_shapes import MONEY, amount
 from costs.api.months import month_of
+from costs.api.shapes import Generated
+from costs.selectors.generated import generated
 from costs.selectors.lost import LostMonth, Worth, book_of, lost_month
 from kube.evictions import Cause
 from portal.web.api import ReadView
@@ -62,7 +64,7 @@ class LostCause(LostSums):
     cause = serializers.ChoiceField(choices=[each.value for each in Cause])
 
 
-class LostAnswer(Answer):
+class LostAnswer(Generated, Answer):
     """The lost work of a tenant in a month of UTC, in all its pools, the costliest cause first."""
 
     tenant = serializers.CharField()
@@ -89,6 +91,7 @@ class Lost(ReadView):
         found = lost_month(row, wanted, 0, book)
         facts = {
             **at_once(), "tenant": slug, "month": month, "book": book.name if book else None,
+            "generated": generated().within(wanted.span),
             "currency": money, "whole": _sums(found, money),
             "causes": [
                 {"cause": each.cause, "evictions": each.evictions, "lost": each.lost,

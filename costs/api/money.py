@@ -11,10 +11,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from costs.api import money_shapes as shapes
+from costs.api.made import mark
 from costs.api.months import month_of, of_month, text
 from costs.filters import StatementQuery
 from costs.models import Statement
 from costs.selectors import statements
+from costs.selectors.generated import generated
 from costs.selectors.pricing import Priced, all_priced
 from costs.selectors.tenant_month import Place, tenant_month
 from costs.times import instant
@@ -47,6 +49,7 @@ class Amounts(ReadView):
         facts = {
             **at_once(), **place._asdict(),
             "tenant": slug, "month": month, "hours_counted": len(found.facts),
+            "generated": generated().within(wanted.span, [cluster]),
             "books": [
                 _book(each) for each in all_priced(wanted, found.facts, internal=internal)
             ] if found.facts else [],
@@ -82,6 +85,7 @@ class Statements(ReadView):
         row = access.tenant(request.user, slug, "tenant.costs")
         wanted = asked(request.query_params, f"statements {slug}", ORDERS)
         page = window(filtered(StatementQuery, _of(row.pk), request), wanted)
+        mark(page.rows)
         facts = {
             **at_once(), "clusters": [], "items": page.rows,
             "next": next_page(request, page.after),
@@ -99,6 +103,7 @@ class OneStatement(ReadView):
         found = of_month(_of(row.pk).filter(period__book__name=text(book)), month, "period__")
         lines, later = statements.lines(found), statements.booked_later(found)
         currency = found.period.book.currency
+        mark([found])
         facts = {
             **at_once(), "statement": found,
             "lines": [shapes.Line(each, currency) for each in lines],

@@ -13,6 +13,7 @@ from rest_framework.serializers import Serializer
 
 from costs import models
 from costs.api.months import named
+from costs.api.shapes import Generated
 from costs.models import Period
 from costs.models.prices import Purpose
 from costs.money import rounded
@@ -116,7 +117,7 @@ class BookAmounts(Serializer[Any]):
         return None if row["due"] is None else amount(row["due"], row["currency"])
 
 
-class Amounts(Answer):
+class Amounts(Generated, Answer):
     """What a month costs a tenant in one pool, as far as its hours are known."""
 
     tenant = serializers.CharField()
@@ -131,7 +132,7 @@ class Amounts(Answer):
 # --- statements -----------------------------------------------------------------------------------
 
 
-class Statement(Serializer[Any]):
+class Statement(Generated):
     """What a tenant owes for a period."""
 
     url = serializers.SerializerMethodField(help_text="Address of this statement in the API.")

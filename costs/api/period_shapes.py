@@ -11,6 +11,7 @@ from rest_framework.serializers import Serializer
 
 from costs.api.money_shapes import MONEY, PERHAPS, TEXT, amount
 from costs.api.months import named
+from costs.api.shapes import Generated
 from costs.models import BillFile, Period
 from costs.models.prices import Purpose
 from costs.states import Code, Unit
@@ -33,7 +34,7 @@ class PeriodBillShape(Serializer[Any]):
         return {"source": serializers.CharField()} | super().get_fields()
 
 
-class PeriodShape(Serializer[Any]):
+class PeriodShape(Generated):
     """A month of a price book, and by what it is priced."""
 
     url = serializers.SerializerMethodField(help_text="Address of this period in the API.")
@@ -164,7 +165,7 @@ class Discrepancies(Listed):
 # --- bills ----------------------------------------------------------------------------------------
 
 
-class Bill(Serializer[Any]):
+class Bill(Generated):
     """One file: a version of a billing period of a source. Amounts are those that count."""
 
     problems_url = serializers.SerializerMethodField(help_text="Address of what is wrong with it.")

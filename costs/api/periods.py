@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import django_filters
@@ -10,6 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from costs.api import period_shapes as shapes
+from costs.api.made import mark
 from costs.api.months import of_month, text
 from costs.filters import BillQuery, DiscrepancyQuery, PeriodQuery
 from costs.models import BillFile, Period
@@ -42,7 +44,8 @@ class Periods(ReadView):
     def get(self, request: Request) -> Response:
         """List periods, newest first."""
         access.require(request.user, "costs.see")
-        return _page(self, request, "periods", _periods(), (PeriodQuery, ORDERS, shapes.Periods))
+        how = (PeriodQuery, ORDERS, shapes.Periods)
+        return _page(self, request, "periods", _periods(), how, told=mark)
 
 
 class OnePeriod(ReadView):
@@ -53,6 +56,7 @@ class OnePeriod(ReadView):
         """Give a period, and what each payer owes: as billed, and as restated since."""
         _platform(request)
         row = _period(month, book)
+        mark([row])
         facts = {**at_once(), "period": row, "payers": _payers(row)}
         return self.answer(shapes.PeriodAnswer, facts)
 
@@ -96,7 +100,8 @@ class Bills(ReadView):
         """List files, newest first."""
         access.require(request.user, "costs.see")
         rows = BillFile.objects.select_related("source")
-        return _page(self, request, "bills", rows, (BillQuery, BILLS, shapes.Bills))
+        how = (BillQuery, BILLS, shapes.Bills)
+        return _page(self, request, "bills", rows, how, told=mark)
 
 
 class BillProblems(ReadView):
@@ -118,12 +123,18 @@ How = tuple[type[django_filters.FilterSet] | None, Orders, type[Any]]
 
 
 def _page(
-    view: ReadView, request: Request, name: str, rows: QuerySet[Any, Model], how: How
+    view: ReadView,
+    request: Request,
+    name: str,
+    rows: QuerySet[Any, Model],
+    how: How,
+    told: Callable[[list[Any]], None] = lambda _rows: None,
 ) -> Response:
     """Answer with one page of rows: their filters, their orders, the shape of the answer."""
     filters, orders, shape = how
     wanted = asked(request.query_params, name, orders)
     page = window(filtered(filters, rows, request) if filters else rows, wanted)
+    told(page.rows)
     more = next_page(request, page.after)
     return view.answer(shape, {**at_once(), "clusters": [], "items": page.rows, "next": more})
 

@@ -12,12 +12,14 @@ from rest_framework.response import Response
 
 from costs import facts
 from costs.api import shapes
+from costs.api.made import mark
 from costs.api.months import month_of
 from costs.api.tenants import ORDERS, answer_counted
 from costs.filters import RollupQuery
 from costs.models import PoolMonth as Row
 from costs.rounding import settle_fractions
 from costs.selectors import pool_month
+from costs.selectors.generated import generated
 from costs.selectors.hours import Sums
 from costs.times import instant
 from costs.used import MILLI
@@ -48,6 +50,7 @@ class PoolMonths(ReadView):
 
         def gather() -> dict[str, Any]:
             page = window(found, wanted)
+            mark(page.rows)
             return {"clusters": [], "items": page.rows, "next": next_page(request, page.after)}
 
         return answer_counted(self, shapes.PoolMonths, gather, access.rights(request.user))
@@ -63,8 +66,8 @@ class PoolMonth(ReadView):
         """Give all tenants of a pool, its devices, and the waterfall of their time."""
         row = access.cluster(request.user, cluster, "cluster.details")
         pool = facts.Pool(flavor, resource)
-        now = instant(timezone.now())
-        found = pool_month.pool_month(row.pk, month_of(month), pool, now)
+        wanted, now = month_of(month), instant(timezone.now())
+        found = pool_month.pool_month(row.pk, wanted, pool, now)
         if pool not in found.pools:
             raise Http404
         answer = {
@@ -72,6 +75,7 @@ class PoolMonth(ReadView):
             "cluster": cluster, "month": month, "hours_counted": found.counted,
             "hours_missing": found.missing, "waterfall": _fall(found.fall),
             "tenants": [_share(each) for each in found.tenants],
+            "generated": generated().within(wanted.span, [row.pk]),
         }  # fmt: skip
         return self.answer(shapes.PoolAnswer, answer)
 

@@ -34,7 +34,15 @@ class Pool(Serializer[Any]):
     resource = serializers.CharField(help_text="Kubernetes resource, such as nvidia.com/gpu.")
 
 
-class Quantities(Pool):
+class Generated(Serializer[Any]):
+    """What says whether figures were made up."""
+
+    generated = serializers.BooleanField(
+        help_text="Whether figures of this time were made up for a demo: nobody has had these devices."
+    )
+
+
+class Quantities(Generated, Pool):
     """What a tenant had of a pool. Resource-seconds; ``null`` where nobody watched.
 
     held = own + borrowed = reserved + admitted + draining.
@@ -166,7 +174,7 @@ class Months(Listed):
 # --- pools ----------------------------------------------------------------------------------------
 
 
-class PoolMonth(Pool):
+class PoolMonth(Generated, Pool):
     """Sums of the hours of a pool that somebody watched. Resource-seconds."""
 
     url = serializers.SerializerMethodField(help_text="Address of this month in the API.")
@@ -242,7 +250,7 @@ class Fall(Serializer[Any]):
     rows = Step(many=True)
 
 
-class PoolAnswer(Answer):
+class PoolAnswer(Generated, Answer):
     """One month of one pool."""
 
     cluster = serializers.CharField()

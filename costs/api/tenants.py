@@ -11,6 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from costs.api import shapes
+from costs.api.made import mark
 from costs.filters import HourQuery, RollupQuery
 from costs.models import Run, TenantDay, TenantHour, TenantMonth
 from portal.web.api import ReadView
@@ -84,6 +85,7 @@ def _listed(
 
     def gather() -> dict[str, Any]:
         page = window(mine, wanted)
+        mark(page.rows)
         for each in page.rows:
             each.money_of = money_of
         return {"clusters": [], "items": page.rows, "next": next_page(request, page.after)}

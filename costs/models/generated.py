@@ -12,7 +12,8 @@ from tenants.models import Cluster
 class GeneratedTime(models.Model):
     """All of a cluster in [starts, until) was made up; pages with it say so.
 
-    ``hours`` are its hours, ``counted`` how many of them are counted by now.
+    ``hours`` are its hours, ``counted`` how many of them are counted by now. With ``lasting`` the
+    use of devices goes on being made up after that; ``unmeasured`` says why nothing is known of it.
     """
 
     cluster = models.OneToOneField(Cluster, models.PROTECT, related_name="+")
@@ -20,6 +21,8 @@ class GeneratedTime(models.Model):
     until = models.DateTimeField(_("until"))
     hours = models.PositiveIntegerField(_("hours"))
     counted = models.PositiveIntegerField(_("counted"), default=0)
+    lasting = models.BooleanField(_("use is generated to this day"), default=False)
+    unmeasured = models.CharField(_("why use is not known"), max_length=500, blank=True)
     finished_at = models.DateTimeField(_("finished"), null=True)
 
     class Meta:

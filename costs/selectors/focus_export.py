@@ -19,14 +19,15 @@ from costs.money import PLACES, shown
 from costs.passing import charged
 from costs.rates import CREDITS, Basis, NotKnown, PriceKey, Purchase, Unpriced, quantity
 from costs.selectors import hours
+from costs.selectors.generated import Generated, generated
 from costs.selectors.months import Month
 from costs.selectors.pricing import Book, books
-from costs.times import HOUR, instant, moment
+from costs.times import HOUR, Span, instant, moment
 from portal.web.errors import Refused
 
 OWN: Final = (
     "x_Basis", "x_FlavorName", "x_ClusterName", "x_QuotaHeldQuantity", "x_UsedQuantity",
-    "x_Coverage", "x_PriceVersion", "x_ReconState",
+    "x_Coverage", "x_PriceVersion", "x_ReconState", "x_Generated",
 )  # fmt: skip
 PROVIDER: Final = "GPU quota portal"
 _SUMS: Final = {
@@ -56,6 +57,7 @@ class Export:
     purchase: dict[str, Purchase]
     names: dict[str, tuple[str, str]]
     strict: bool
+    told: Generated
 
     @property
     def head(self) -> list[str]:
@@ -75,7 +77,7 @@ def export(rows: QuerySet[TenantHour], cluster: str, month: Month, *, strict: bo
     book = found[0]
     flavors = set(rows.values_list("flavor", flat=True).distinct())
     made = Export(
-        cluster=cluster, month=month, book=book, strict=strict,
+        cluster=cluster, month=month, book=book, strict=strict, told=generated(),
         purchase={each: _purchase(book, each) for each in flavors},
         names={
             slug: (name, centre)
@@ -141,6 +143,7 @@ def lines(made: Export, rows: QuerySet[TenantHour]) -> Iterator[list[Any]]:
 
 def _row(made: Export, fact: Fact, basis: Basis, seconds: Fraction) -> dict[str, Any]:
     flavor = fact.pool.flavor
+    hour = Span(fact.hour, fact.hour + HOUR)
     charge = made.book.prices.charge(_key(made, flavor, basis), fact.hour, seconds)
     amount = shown(charge.amount, PLACES)
     month = made.month
@@ -150,7 +153,7 @@ def _row(made: Export, fact: Fact, basis: Basis, seconds: Fraction) -> dict[str,
         "BillingAccountId": made.book.name, "BillingAccountName": made.book.name,
         "BillingAccountType": "Price book", "BillingCurrency": made.book.prices.currency,
         "BillingPeriodStart": _time(month.span.starts), "BillingPeriodEnd": _time(month.span.ends),
-        "ChargePeriodStart": _time(fact.hour), "ChargePeriodEnd": _time(fact.hour + HOUR),
+        "ChargePeriodStart": _time(hour.starts), "ChargePeriodEnd": _time(hour.ends),
         "ChargeCategory": "Credit" if basis in CREDITS else "Usage",
         "ChargeDescription": f"{basis.value} time of {flavor}", "ChargeFrequency": "Usage-Based",
         "InvoiceIssuerName": PROVIDER, "ProviderName": PROVIDER, "PublisherName": PROVIDER,
@@ -163,6 +166,7 @@ def _row(made: Export, fact: Fact, basis: Basis, seconds: Fraction) -> dict[str,
         "x_QuotaHeldQuantity": _hours(fact.held), "x_UsedQuantity": _used(fact),
         "x_Coverage": _hours(fact.coverage), "x_PriceVersion": str(made.book.version),
         "x_ReconState": fact.quality.value,
+        "x_Generated": str(made.told.within(hour, [made.cluster])).lower(),
     }  # fmt: skip
     # Prices are in the currency of the bill: there is no other.
     row |= {"PricingCurrency": row["BillingCurrency"], "PricingCurrencyEffectiveCost": amount}

@@ -20,6 +20,7 @@ from costs.forms.months import AssignForm, FindingFilter, ResolveForm
 from costs.models import Discrepancy, Dispute, Period
 from costs.selectors import home as rows
 from costs.selectors.blockers import blockers
+from costs.selectors.generated import generated
 from costs.selectors.inputs import newest_run
 from costs.services import closing, findings, reconcile
 from costs.states import Code
@@ -174,7 +175,8 @@ def board_csv(request: HttpRequest, pk: int) -> HttpResponse:
         ]
         for each in found
     ]  # fmt: skip
-    return files.response(["findings", period.book.name, month], HEAD, table)
+    made = generated().between(period.starts, period.ends)
+    return files.response(["findings", period.book.name, month], HEAD, table, made=made)
 
 
 # --- steps of the month -----------------------------------------------------------------------------

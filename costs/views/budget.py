@@ -20,6 +20,7 @@ from costs.forms.budget import TIME, BudgetForm
 from costs.models import Budget, PriceBook
 from costs.money import places as decimals
 from costs.selectors.budget import Spending, charging, spending
+from costs.selectors.generated import generated
 from costs.selectors.months import DAY, Month
 from costs.services import budgets
 from costs.spending import NEAR, Alarm, alarms
@@ -127,7 +128,8 @@ def budget_csv(request: HttpRequest, slug: str) -> HttpResponse:
     row = access.tenant(request.user, slug, "tenant.costs")
     wanted = exactly(request)
     found = spending(row.pk, wanted.month, wanted.now)
-    return files.response(["budget", slug, str(wanted.month)], HEAD, _cells(row, found))
+    made = generated().within(wanted.month.span)
+    return files.response(["budget", slug, str(wanted.month)], HEAD, _cells(row, found), made=made)
 
 
 class Words(NamedTuple):

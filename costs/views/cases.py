@@ -19,6 +19,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from costs.models import Case
 from costs.selectors import cases as select
+from costs.selectors.generated import Generated, generated
 from costs.sentences import about, rule, title
 from costs.services import cases as service
 from costs.tasks import tell_owners
@@ -34,7 +35,7 @@ from tenants.models import User
 
 HEAD: Final = (
     "case", "state", "kind", "tenant", "cluster", "queue", "namespace", "workload", "flavor",
-    "resource", "devices", "quota", "since", "seen_at", "idle_h", "answer",
+    "resource", "devices", "quota", "since", "seen_at", "idle_h", "answer", files.GENERATED,
 )  # fmt: skip
 LOOKS: Final = {
     Case.State.OPEN: "amber", Case.State.ASKED: "planned", Case.State.JUSTIFIED: "succeeded",
@@ -86,7 +87,7 @@ def tenant_csv(request: HttpRequest, slug: str) -> HttpResponse:
     row = access.tenant(request.user, slug, "tenant.numbers")
     names = access.can(request.user, "tenant.jobs", row)
     found = select.of_tenant(row.pk)
-    return files.response(["idle", slug], HEAD, _cells(found, names=names))
+    return files.response(["idle", slug], HEAD, _cells(found, generated(), names=names))
 
 
 @require_safe
@@ -136,7 +137,7 @@ def idle_seconds(case: Case) -> int:
     return case.devices * max(0, instant(end) - instant(case.since))
 
 
-def _cells(found: list[Case], *, names: bool) -> Iterator[list[files.Cell]]:
+def _cells(found: list[Case], told: Generated, *, names: bool) -> Iterator[list[files.Cell]]:
     for each in found:
         job = [each.namespace, each.workload] if names else ["", ""]
         times = [f"{at:%Y-%m-%dT%H:%M:%SZ}" for at in (each.since, each.seen_at)]
@@ -144,6 +145,7 @@ def _cells(found: list[Case], *, names: bool) -> Iterator[list[files.Cell]]:
             each.pk, each.state, each.kind, each.tenant.slug, each.cluster.slug, each.queue, *job,
             each.flavor, each.resource, each.devices, each.nominal, *times,
             hours(idle_seconds(each)), each.answer,
+            files.flag(made=told.between(each.since, each.seen_at, [each.cluster_id])),
         ]  # fmt: skip
 
 

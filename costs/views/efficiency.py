@@ -16,6 +16,7 @@ from django.views.decorators.http import require_safe
 from costs.facts import Pool
 from costs.selectors import efficiency as select
 from costs.selectors.efficiency import Ratio, TenantRatio
+from costs.selectors.generated import generated
 from costs.selectors.months import DAY
 from costs.selectors.pool_month import pools_of
 from costs.selectors.tenant_month import Place, TenantMonth, tenant_month
@@ -107,7 +108,8 @@ def tenant_csv(request: HttpRequest, slug: str) -> HttpResponse:
     wanted = exactly(request)
     found = tenant_month(row.pk, wanted.month, wanted.place, wanted.now)
     name = ["efficiency", slug, *(found.place or ()), str(wanted.month)]
-    return files.response(name, HEAD, _cells(row.slug, found))
+    made = generated().within(wanted.month.span, places.clusters(found.place))
+    return files.response(name, HEAD, _cells(row.slug, found), made=made)
 
 
 @require_safe
@@ -154,7 +156,9 @@ def cluster_csv(request: HttpRequest, slug: str) -> HttpResponse:
     if here:
         found = select.by_tenant(row.pk, wanted.month, Pool(here.flavor, here.resource))
     cells = ([str(wanted.month), *_numbers(each.slug, here, each.ratio)] for each in found)
-    return files.response(["efficiency", *(here or (slug,)), str(wanted.month)], HEAD_MONTH, cells)
+    name = ["efficiency", *(here or (slug,)), str(wanted.month)]
+    made = generated().within(wanted.month.span, [slug])
+    return files.response(name, HEAD_MONTH, cells, made=made)
 
 
 def _url(row: TenantRatio, wanted: Asked, here: Any) -> str:

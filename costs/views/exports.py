@@ -20,26 +20,28 @@ from costs.models import TenantHour
 from costs.money import PLACES, shown
 from costs.rates import Basis, PriceKey, Purchase, cost
 from costs.selectors import focus_export, workload_hours
+from costs.selectors.generated import generated
 from costs.selectors.hours import SUMMED, within
 from costs.selectors.months import Month
 from costs.selectors.pricing import Book, books
-from costs.times import instant
+from costs.times import HOUR, Span, instant
 from costs.used import Use
 from costs.views import files
 from costs.views.asked import asked, query
+from queues.models import Lifetime
 from tenants import access
 from tenants.models import Cluster, Tenant
 
 _CHUNK: Final = 5000
 HOURS: Final = (
     "hour", "cluster", "tenant", "flavor", "resource", *(f"{name}_s" for name in SUMMED), "used_s",
-    "seen_s", "expected_s", "coverage_s", "quality",
+    "seen_s", "expected_s", "coverage_s", "quality", files.GENERATED,
 )  # fmt: skip
 WORKLOADS: Final = (
     "cluster", "uid", "namespace", "job_kind", "job", "queue", "priority_class", "created",
     "finished", "outcome", "evictions", "lost_s", "flavor", "resource", "held_s", "own_s",
     "borrowed_s", "reserved_s", "admitted_s", "draining_s", "used_s", "seen_s", "expected_s",
-    "admitted_cost", "currency",
+    "admitted_cost", "currency", files.GENERATED,
 )  # fmt: skip
 
 
@@ -79,12 +81,13 @@ def _hours(rows: QuerySet[TenantHour]) -> Iterator[list[files.Cell]]:
     found = rows.order_by("hour", "cluster", "flavor", "resource", F("tenant")).values_list(
         *columns
     )
-    used = columns.index("used")
+    used, told = columns.index("used"), generated()
     for row in found.iterator(chunk_size=_CHUNK):
         cells: list[files.Cell] = [f"{row[0]:%FT%TZ}", *row[1:]]
         # Stored in thousandths of a second of a device.
         cells[used] = None if row[used] is None else Decimal(row[used]).scaleb(-3)
-        yield cells
+        at = instant(row[0])
+        yield [*cells, files.flag(made=told.within(Span(at, at + HOUR), [row[1]]))]
 
 
 @require_safe
@@ -103,6 +106,7 @@ def workloads(request: HttpRequest, slug: str) -> StreamingHttpResponse:
 def _workloads(slug: str, month: Month, book: Book | None) -> Iterator[list[files.Cell]]:
     # What is still held has been held until now, and not until the end of the month.
     span = month.span._replace(ends=min(month.span.ends, instant(timezone.now())))
+    told = generated()
     for cluster in Cluster.objects.order_by("slug") if span.seconds > 0 else ():
         for each in workload_hours.held(cluster.pk, slug, span):
             life, seconds, use = each.lifetime, each.seconds, each.use or Use(0, 0, 0)
@@ -116,7 +120,15 @@ def _workloads(slug: str, month: Month, book: Book | None) -> Iterator[list[file
                 Decimal(use.used).scaleb(-3) if use.known else None,
                 *((use.seen, use.expected) if each.use else (None, None)),
                 amount, book.prices.currency if book and amount is not None else None,
+                files.flag(made=told.within(_span(life, month), [cluster.pk])),
             ]  # fmt: skip
+
+
+def _span(life: Lifetime, month: Month) -> Span:
+    """Return the time of a Workload; one that is not over lasts to the end of the month."""
+    starts = instant(life.created_at)
+    ends = instant(life.finished_at) if life.finished_at else month.span.ends
+    return Span(starts, max(starts + 1, ends))
 
 
 def _cost(book: Book, each: workload_hours.Held) -> Decimal | None:

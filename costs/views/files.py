@@ -21,6 +21,8 @@ _NOT_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9._-]+")
 _TYPE: Final = "text/csv; charset=utf-8"
 _PIECE: Final = 1 << 16
 Answer = TypeVar("Answer", HttpResponse, StreamingHttpResponse)
+#: The column that says whether figures were made up for a demo.
+GENERATED: Final = "generated"
 BOM: Final = "\N{ZERO WIDTH NO-BREAK SPACE}"
 
 
@@ -39,10 +41,24 @@ def cell(value: Cell) -> str:
     return f"'{value}" if runs else value
 
 
+def flag(*, made: bool) -> str:
+    """Write whether figures of a row were made up for a demo."""
+    return str(made).lower()
+
+
 def response(
-    name: Sequence[str], head: Sequence[str], rows: Iterable[Sequence[Cell]]
+    name: Sequence[str],
+    head: Sequence[str],
+    rows: Iterable[Sequence[Cell]],
+    *,
+    made: bool | None = None,
 ) -> HttpResponse:
-    """Answer with a file; its name is made of these parts, of ASCII without any quotes."""
+    """Answer with a file; its name is made of these parts, of ASCII without any quotes.
+
+    ``made``: whether any of the figures may be made up; it stands in a last column of each row.
+    """
+    if made is not None:
+        head, rows = (*head, GENERATED), ([*row, flag(made=made)] for row in rows)
     body = "".join(lines(head, rows))
     return _as_file(HttpResponse(body, content_type=_TYPE), name)
 

@@ -18,6 +18,7 @@ from django.views.decorators.http import require_safe
 
 from costs.rates import Basis
 from costs.selectors import job_costs as select
+from costs.selectors.generated import generated
 from costs.selectors.job_costs import HOLDING, LISTED, WAITING, Cost, JobLife, Stretch
 from costs.selectors.months import Month
 from costs.selectors.pricing import books
@@ -135,7 +136,8 @@ def job_csv(request: HttpRequest, cluster: str, namespace: str, name: str) -> Ht
     """Give every phase of a job as a file."""
     row = _fetch(request, cluster, namespace, name)
     life = select.job_life(row.cluster_id, row.namespace, row.uid, row.job_uid, timezone.now())
-    return files.response(["job", row.namespace, row.name], HEAD, _cells(life.stretches))
+    made = life.span is not None and generated().within(life.span, [cluster])
+    return files.response(["job", row.namespace, row.name], HEAD, _cells(life.stretches), made=made)
 
 
 def _fetch(request: HttpRequest, cluster: str, namespace: str, name: str) -> Workload | Lifetime:

@@ -19,6 +19,7 @@ from django.views.decorators.http import require_safe
 from costs.lost import FAILED, PREEMPTED, LostRule, Why
 from costs.money import PLACES
 from costs.money import shown as places_of
+from costs.selectors.generated import generated
 from costs.selectors.lost import (
     NOTHING,
     SHOWN,
@@ -121,9 +122,8 @@ def lost_csv(request: HttpRequest, slug: str) -> HttpResponse:
     found = lost_month(row, wanted.month, None, book)
     names = access.can(request.user, "tenant.jobs", row)
     money = book.prices.currency if book and access.can(request.user, "tenant.costs", row) else ""
-    return files.response(
-        ["lost", slug, str(wanted.month)], HEAD, _cells(row, found, money, names=names)
-    )
+    cells, made = _cells(row, found, money, names=names), generated().within(wanted.month.span)
+    return files.response(["lost", slug, str(wanted.month)], HEAD, cells, made=made)
 
 
 def _figures(found: LostMonth, rule: LostRule, money: str) -> list[shown.Figure]:

@@ -15,6 +15,11 @@ def months(wanted: Asked, place: Place | None) -> dict[str, str]:
     return {key: query(month, place) for key, month in sides.items() if month}
 
 
+def clusters(place: Place | None) -> list[int | str] | None:
+    """Return the cluster of a place for who asks what was made up; ``None`` for all."""
+    return [place.cluster] if place else None
+
+
 def of_tenant(wanted: Asked, found: TenantMonth) -> list[dict[str, object]]:
     """Return the switch between a tenant's pools, by cluster where there are several."""
     several = len(set(found.places.values())) > 1

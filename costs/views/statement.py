@@ -19,6 +19,7 @@ from costs import passing
 from costs.models import Dispute, Period, Statement, StatementLine
 from costs.rates import Basis
 from costs.selectors import statements
+from costs.selectors.generated import generated
 from costs.services.periods import CORRECTION, CREDIT
 from costs.views import files, sections, shown
 from costs.views.home import dispute_rows
@@ -120,7 +121,8 @@ def statement_csv(request: HttpRequest, slug: str, period: int) -> HttpResponse:
     """Give the lines of a statement as a file."""
     row, found = _fetch(request, slug, period)
     name = ["statement", slug, found.period.book.name, _month(found.period)]
-    return files.response(name, HEAD, _rows(row, found))
+    made = generated().between(found.period.starts, found.period.ends)
+    return files.response(name, HEAD, _rows(row, found), made=made)
 
 
 def _fetch(request: HttpRequest, slug: str, period: int) -> tuple[Tenant, Statement]:

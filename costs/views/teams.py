@@ -16,6 +16,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from costs.facts import Pool
+from costs.selectors.generated import generated
 from costs.selectors.months import DAY
 from costs.selectors.pool_month import pools_of
 from costs.selectors.pricing import Book, books
@@ -156,7 +157,8 @@ def cluster_csv(request: HttpRequest, slug: str) -> HttpResponse:
         pool = Pool(here.flavor, here.resource)
         found = teams(row.pk, wanted.month, pool, chosen.of, chosen.book, wanted.now)
     name = ["teams", *(here or (slug,)), chosen.of, str(wanted.month)]
-    return files.response(name, HEAD, _cells(found, here, chosen))
+    made = generated().within(wanted.month.span, [slug])
+    return files.response(name, HEAD, _cells(found, here, chosen), made=made)
 
 
 def _chosen(request: HttpRequest, using: Sequence[Book]) -> Chosen:

@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from costs.facts import Quality
+from costs.selectors.generated import generated
 from costs.selectors.months import Day
 from costs.selectors.pricing import all_priced
 from costs.selectors.tenant_month import TenantMonth, tenant_month
@@ -84,7 +85,8 @@ def costs_csv(request: HttpRequest, slug: str) -> HttpResponse:
     wanted = exactly(request)
     found = tenant_month(row.pk, wanted.month, wanted.place, wanted.now)
     name = ["costs", slug, *(found.place or ()), str(wanted.month)]
-    return files.response(name, HEAD, _rows(row, found))
+    made = generated().within(wanted.month.span, places.clusters(found.place))
+    return files.response(name, HEAD, _rows(row, found), made=made)
 
 
 def _rows(tenant: Tenant, found: TenantMonth) -> Iterator[list[files.Cell]]:

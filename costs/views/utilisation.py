@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from costs.facts import Pool
+from costs.selectors.generated import generated
 from costs.selectors.slots import Cell, Slot
 from costs.selectors.tenant_month import Place, tenant_month
 from costs.selectors.utilisation import Utilisation, of_pool, of_tenant
@@ -102,7 +103,8 @@ def tenant_csv(request: HttpRequest, slug: str) -> HttpResponse:
     month = tenant_month(row.pk, wanted.month, wanted.place, wanted.now)
     found = of_tenant(month, row.slug)
     name = ["utilisation", slug, *(month.place or ()), str(wanted.month)]
-    return files.response(name, HEAD, _cells(found.slots, row.slug, month.place))
+    made = generated().within(wanted.month.span, places.clusters(month.place))
+    return files.response(name, HEAD, _cells(found.slots, row.slug, month.place), made=made)
 
 
 @require_safe
@@ -139,7 +141,8 @@ def cluster_csv(request: HttpRequest, slug: str) -> HttpResponse:
     pools, found = of_pool(row.pk, wanted.month, _pool(wanted))
     here = places.chosen(slug, wanted, pools)
     name = ["utilisation", *(here or (slug,)), str(wanted.month)]
-    return files.response(name, HEAD, _cells(found.slots, "*", here))
+    made = generated().within(wanted.month.span, [slug])
+    return files.response(name, HEAD, _cells(found.slots, "*", here), made=made)
 
 
 def _pool(wanted: Asked) -> Pool | None:
