@@ -77,7 +77,7 @@ class Twice(MetricsError):
 
 
 #: What is wrong with one hour and says nothing of the next one.
-_OF_THE_HOUR: Final = (NothingSaid, Twice, TooLarge, QueryRefused)
+OF_THE_HOUR: Final = (NothingSaid, Twice, TooLarge, QueryRefused)
 
 
 def harvest(*, cluster: Cluster, hour: Span, now: datetime | None = None) -> Harvest:
@@ -138,7 +138,7 @@ def _try(cluster: Cluster, hour: Span) -> bool:
         return False
     except MetricsError as error:
         log.warning("harvest_failed", cluster=cluster.slug, hour=moment(hour.starts), code=error.code)  # fmt: skip
-        return isinstance(error, _OF_THE_HOUR)
+        return isinstance(error, OF_THE_HOUR)
     return True
 
 
@@ -186,8 +186,9 @@ def ask(server: Prometheus, source: MetricsSource, hour: Span) -> Hour:
         said = _("No GPU has a sample in the hour from %(hour)s.")
         raise NothingSaid(said % {"hour": f"{moment(hour.starts):%F %RZ}"})
     metrics.chosen_job(job, {row.labels.get("job", "") for row in rows})
+    told = [metric for metric in METRICS if any(row.metric == metric for row in rows)]
     outside = frozenset(
-        device_of(each.labels) for metric in METRICS for each in server.ask(beyond(metric, job), at)
+        device_of(each.labels) for metric in told for each in server.ask(beyond(metric, job), at)
     )
     clear = {
         (metric, device): samples
@@ -206,6 +207,9 @@ def ask(server: Prometheus, source: MetricsSource, hour: Span) -> Hour:
 
 def _rows(server: Prometheus, metric: str, job: str, at: int) -> Iterator[Row]:
     totals = {_key(each): each.value for each in server.ask(sums(metric, job), at)}
+    if not totals:
+        # The same series are counted as added up: there is none to count.
+        return
     for each in server.ask(counts(metric, job), at):
         yield Row(each.labels, metric, totals.get(_key(each)), int(each.value or 0))
 

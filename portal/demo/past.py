@@ -14,6 +14,8 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Final, NamedTuple
 
+from portal.demo.past_places import Machines, Part
+
 SEED: Final = 20_260_401
 DRAIN: Final = timedelta(seconds=30)
 NLP, CV = "nlp", "cv"
@@ -44,7 +46,10 @@ KINDS: Final = (
 
 @dataclass(slots=True)
 class Job:
-    """A job and what became of it. ``steps`` are its phases with the times at which they begin."""
+    """A job and what became of it. ``steps`` are its phases with the times at which they begin.
+
+    ``places`` are the devices of each attempt.
+    """
 
     number: int
     kind: Kind
@@ -52,6 +57,7 @@ class Job:
     left: timedelta
     steps: list[tuple[datetime, str]] = field(default_factory=list)
     evicted: list[tuple[datetime, datetime, str]] = field(default_factory=list)
+    places: list[list[Part]] = field(default_factory=list)
     ends: datetime | None = None
     began: datetime | None = None
 
@@ -81,9 +87,10 @@ def jobs(starts: datetime, until: datetime) -> list[Job]:
 class Cohort:
     """The queues of both teams, with one clock that jumps from event to event."""
 
-    def __init__(self, more_from: datetime) -> None:
-        """Take the time from which the language team has its whole quota."""
+    def __init__(self, more_from: datetime, machines: Machines) -> None:
+        """Take the time from which the language team has its whole quota, and the devices."""
         self.promised = dict(AT_FIRST)
+        self.machines = machines
         self.waiting: dict[str, list[Job]] = {NLP: [], CV: []}
         self.running: list[Job] = []
         self.events: list[tuple[datetime, int, str, Job | None]] = [(more_from, 0, "quota", None)]
@@ -110,6 +117,7 @@ class Cohort:
             self.waiting[job.kind.team].append(job)
         elif job in self.running and job.ends == at:
             self.running.remove(job)
+            self.machines.give(job.places[-1])
 
     def _held(self, team: str = "") -> int:
         return sum(job.kind.gpus for job in self.running if team in ("", job.kind.team))
@@ -141,6 +149,7 @@ class Cohort:
     def _start(self, job: Job, at: datetime) -> None:
         job.steps.append((at, "admitted"))
         job.began, job.ends = at, at + job.left
+        job.places.append(self.machines.take(job.kind.gpus, at))
         self.running.append(job)
         heapq.heappush(self.events, (job.ends, job.number, "ends", job))
 
@@ -150,8 +159,10 @@ class Cohort:
         One that has its place and has not begun goes on waiting instead.
         """
         began = job.began or at
+        self.machines.give(job.places[-1])
         if began >= at:
             job.steps.pop()
+            job.places.pop()
         else:
             job.evicted.append((began, at, f"made-{by.number}"))
             job.steps += [(at, "draining"), (at + DRAIN, "evicted")]
@@ -185,7 +196,11 @@ def phases(job: Job) -> list[Phase]:
 
 
 class Times(NamedTuple):
-    """The story: when it begins and ends, what changed on the way, and when nobody listened."""
+    """The story: when it begins and ends, what changed on the way, and when nobody listened.
+
+    ``idle``: the vision team computes nothing. ``blind``: nodes whose exporter does not answer.
+    ``stray``: a device is busy, and no pod has it.
+    """
 
     starts: datetime
     until: datetime
@@ -194,6 +209,9 @@ class Times(NamedTuple):
     down: tuple[datetime, datetime]
     cordoned: tuple[datetime, datetime]
     gaps: tuple[tuple[datetime, datetime], ...]
+    idle: tuple[datetime, datetime]
+    blind: tuple[tuple[str, datetime, datetime], ...]
+    stray: tuple[tuple[datetime, datetime], ...]
 
 
 def times(now: datetime) -> Times:
@@ -217,11 +235,21 @@ def times(now: datetime) -> Times:
             (at(18, 2, 20), at(18, 5, 40)),
             (lately.replace(hour=1), lately.replace(hour=7)),
         ),
+        idle=(at(24, 0), at(27, 0)),
+        blind=(
+            ("gpu-1", at(20, 8), at(20, 13, 30)),
+            ("gpu-2", lately.replace(hour=14), lately.replace(hour=18)),
+        ),
+        stray=(
+            (at(10, 18), at(11, 9)),
+            (lately.replace(hour=8), lately.replace(hour=8) + timedelta(hours=40)),
+        ),
     )
 
 
 def played(story: Times) -> list[Job]:
     """Return the jobs of the story with all that happened to them."""
     found = jobs(story.starts, story.until)
-    Cohort(story.more_quota).play(found, story.until)
+    machines = Machines({"gpu-3": [story.down], "gpu-2": [story.cordoned]})
+    Cohort(story.more_quota, machines).play(found, story.until)
     return [job for job in found if job.steps]

@@ -12,7 +12,7 @@ from django.db import transaction
 from costs.models import BillFile, BillSource, PriceBook
 from costs.policy import Policy
 from costs.rates import Basis, PriceKey
-from costs.services import bills, closing, findings, prices, reconcile
+from costs.services import bills, closing, findings, matches, prices, reconcile
 from costs.times import moment
 from portal.demo import past_bill as bill
 from portal.demo.past import Times
@@ -72,6 +72,13 @@ def months_before(first: datetime) -> datetime:
     """Return the first day of the month before."""
     year, number = divmod(first.year * 12 + first.month - 2, 12)
     return first.replace(year=year, month=number + 1)
+
+
+def joined() -> None:
+    """Join the bills with the nodes of their hours, which are all counted by now."""
+    files = BillFile.objects.filter(source__name=SOURCE, state=BillFile.State.ACTIVE)
+    for each in files.order_by("period_starts"):
+        matches.match(file=each)
 
 
 @transaction.atomic

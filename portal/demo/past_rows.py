@@ -13,8 +13,10 @@ from django.db import transaction
 
 from costs.models import GeneratedTime
 from kube.evictions import Cause
+from portal.demo import past_pods
 from portal.demo.past import AT_FIRST, DRAIN, NLP, PROMISED, Job, Phase, Times, phases
 from portal.demo.past_bill import MACHINES
+from portal.demo.past_places import A_NODE, NODES
 from queues.models import (
     Eviction,
     Gap,
@@ -31,11 +33,7 @@ from tenants.models import Cluster
 GPU: Final = "nvidia.com/gpu"
 FLAVOR: Final = "a100"
 COHORT: Final = "research"
-NODES: Final = ("gpu-1", "gpu-2", "gpu-3", "gpu-4")
-A_NODE: Final = 8
 KINDS: Final = ("Workload", "ClusterQueue", "Cohort", "Node", "Pod")
-#: Between admission and the first container that runs.
-START_UP: Final = timedelta(seconds=40)
 MOMENT: Final = timedelta(minutes=1)
 _BATCH: Final = 1000
 
@@ -157,18 +155,15 @@ def _interval(life: Lifetime, job: Job, phase: Phase, story: Times) -> Interval:
 
 
 def _pods(life: Lifetime, job: Job) -> Iterator[PodInterval]:
-    """Yield when the one pod of each attempt had its devices."""
-    for phase in phases(job):
-        late = START_UP if phase.phase == "admitted" else timedelta(0)
-        if phase.phase in ("admitted", "draining") and phase.starts + late < phase.ends:
-            yield PodInterval(
-                cluster=life.cluster, uid=f"{life.uid}-{phase.attempt}", namespace=life.namespace,
-                name=f"{job.name}-{phase.attempt}", node=NODES[job.number % len(NODES)],
-                resource=GPU, amount=job.kind.gpus, workload=life.name, workload_uid=life.uid,
-                kind="running" if late else "terminating", starts=phase.starts + late,
-                starts_quality=Quality.EXACT, ends=phase.ends, ends_quality=Quality.EXACT,
-                ended_by="gone", noted_at=phase.ends,
-            )  # fmt: skip
+    """Yield when the pods of each attempt had their devices."""
+    for each in past_pods.pods(job):
+        yield PodInterval(
+            cluster=life.cluster, uid=f"{life.uid}-{each.name}", namespace=life.namespace,
+            name=each.name, node=each.part.node, resource=GPU, amount=len(each.part.devices),
+            workload=life.name, workload_uid=life.uid, kind=each.kind, starts=each.starts,
+            starts_quality=Quality.EXACT, ends=each.ends, ends_quality=Quality.EXACT,
+            ended_by="gone", noted_at=each.ends,
+        )  # fmt: skip
 
 
 def _bound(name: str, at: datetime, story: Times) -> dict[str, Any]:

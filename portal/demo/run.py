@@ -21,18 +21,21 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from cluster import Cluster, two_teams_nodes
 from cluster.instance import down
 from portal.demo import access
+from portal.demo.news import News
+from portal.demo.prometheus import Store
 from portal.embedded import EngineError, Postgres, Redis, places
 from portal.embedded.processes import Child, StoppedError, Supervisor
 
 ROOT = Path(__file__).resolve().parents[2]
 MANAGE = str(ROOT / "manage.py")
 PORT = 8000
+#: Of programs whose own few lines are the progress; the events of the tasks they wake are not.
+QUIET = {"GPUPORTAL_LOG_LEVEL": "WARNING"}
 FIRST = " (built first where this machine has not done it yet: about 10 minutes)"
 
 
@@ -64,6 +67,11 @@ class Place:
     def logs(self) -> Path:
         """Where each process writes its log."""
         return self.folder / "logs"
+
+    @property
+    def metrics(self) -> Path:
+        """Where Prometheus keeps what the demo's GPUs did."""
+        return self.folder / "prometheus"
 
     @property
     def variables(self) -> Path:
@@ -206,7 +214,13 @@ def children(
     observe = [sys.executable, MANAGE, "observe", "--cluster", "demo"]
     traffic = [sys.executable, "-m", "portal.demo.traffic", str(place.cluster)]
     # Only what nothing else wants of the machine: pages come first.
-    past = ["nice", "-n", "10", sys.executable, MANAGE, "demo_past"]
+    quietly = ["nice", "-n", "10", sys.executable]
+    Store(place.metrics).forget()
+    asked, read = str(places.free_port()), str(places.free_port())
+    server = ["--metrics", str(place.metrics), "--server", f"http://127.0.0.1:{asked}"]
+    past = [*quietly, MANAGE, "demo_past", *server]
+    exporter = [*quietly, "-m", "portal.demo.exporter", str(place.cluster), read]
+    prometheus = [*quietly, "-m", "portal.demo.prometheus", str(place.metrics), asked, read]
     first = [
         Child("worker", worker, env=env | opener, cwd=ROOT),
         Child("beat", beat, env=env, cwd=ROOT),
@@ -216,7 +230,10 @@ def children(
     second = [
         Child("observer", observe, env=env | opener, cwd=ROOT),
         Child("traffic", traffic, env=env, cwd=ROOT),
-        Child("past", past, env=env, cwd=ROOT, once=True),
+        Child("exporter", exporter, env=env, cwd=ROOT),
+        # Ends with 0 where there is nothing to serve.
+        Child("prometheus", prometheus, env=env, cwd=ROOT, once=True),
+        Child("past", past, env=env | QUIET, cwd=ROOT, once=True),
     ]
     return first, second
 
@@ -244,15 +261,13 @@ def run(place: Place, port: int, *, once: bool) -> None:
         stack.callback(supervisor.stop)
         first, second = children(place, env, port, live)
         start(supervisor, say, first, held)
-        # Its own few lines are the progress; the events of the tasks it wakes are not.
-        quiet = env | {"GPUPORTAL_LOG_LEVEL": "WARNING"}
-        manage(quiet, "demo_seed", str(place.folder / "access.json"))
+        manage(env | QUIET, "demo_seed", str(place.folder / "access.json"))
         for child in second:
             supervisor.start(child)
         stop_if_asked(supervisor)
         welcome(say, place, port, cluster)
         if not once:
-            supervisor.watch(first=partial(revive, say, {"PostgreSQL": postgres, "Redis": redis}))
+            stay(supervisor, say, {"PostgreSQL": postgres, "Redis": redis})
         say("stopping")
 
 
@@ -284,6 +299,17 @@ def revive(say: Steps, servers: Mapping[str, Postgres | Redis]) -> None:
                 say(f"{name} started again")
         except EngineError as error:
             say(f"{name}: {error}")
+
+
+def stay(supervisor: Supervisor, say: Steps, servers: Mapping[str, Postgres | Redis]) -> None:
+    """Keep all of it running until a signal, and tell what the background says."""
+    news = News(supervisor.log_of("past"), say)
+
+    def look() -> None:
+        revive(say, servers)
+        news.tell()
+
+    supervisor.watch(first=look)
 
 
 def stop_if_asked(supervisor: Supervisor) -> None:

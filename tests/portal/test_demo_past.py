@@ -8,9 +8,12 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
+from cluster import build
 from costs.models import (
     BillFile,
     GeneratedTime,
+    Harvest,
+    MetricsSource,
     Period,
     PoolMonth,
     Run,
@@ -20,7 +23,9 @@ from costs.models import (
 )
 from costs.services import hourly
 from costs.times import Span, instant
-from portal.demo import past, past_money, past_rows
+from portal.demo import past, past_money, past_pods, past_rows, past_use, readings
+from portal.demo.news import News
+from portal.demo.prometheus import Store
 from portal.management.commands import demo_past
 from queues.models import Gap, Interval, QuotaChange, Stream
 from tests import cast
@@ -78,15 +83,52 @@ def test_phases_of_a_job_follow_each_other_without_a_hole():
         assert found[-1].ends <= STORY.until
 
 
+def test_no_device_is_had_twice_and_none_of_a_node_that_takes_no_pods():
+    line: dict[tuple[str, int], list[past_pods.Pod]] = {}
+    for job in past.played(STORY):
+        for pod in past_pods.pods(job):
+            for device in pod.part.devices:
+                line.setdefault((pod.part.node, device), []).append(pod)
+        for step, parts in zip(
+            [at for at, phase in job.steps if phase == "admitted"], job.places, strict=True
+        ):
+            nodes = {part.node for part in parts}
+            assert sum(len(part.devices) for part in parts) == job.kind.gpus
+            assert not (nodes & {"gpu-3"} and STORY.down[0] <= step < STORY.down[1])
+            assert not (nodes & {"gpu-2"} and STORY.cordoned[0] <= step < STORY.cordoned[1])
+    assert len(line) == 32
+    for pods in line.values():
+        pods.sort(key=lambda pod: pod.starts)
+        assert all(one.ends <= other.starts for one, other in pairwise(pods))
+
+
+def test_readings_are_the_same_each_time_and_each_device_has_one_a_minute():
+    found = readings.Past(STORY, past.played(STORY))
+    hour = instant(STORY.price_change), instant(STORY.price_change) + 3600
+    text = list(found.text(*hour))
+    assert text == list(readings.Past(STORY, past.played(STORY)).text(*hour))
+    assert len(text) == 32 * 60 + 4 * 60 + 1
+    assert all(0 <= float(line.split()[-2]) <= 1 for line in text[:-1])
+    halves = [
+        *found.text(hour[0], hour[0] + 1800), *found.text(hour[0] + 1800, hour[1]),
+    ]  # fmt: skip
+    assert sorted(halves) == sorted([*text, "# EOF\n"])
+    for node, lo, hi in (*STORY.blind, ("gpu-3", *STORY.down)):
+        down = list(found.text(instant(lo), instant(hi)))
+        assert not [line for line in down if f'hostname="{node}"' in line]
+        assert f'up{{job="dcgm",instance="{node}"}} 0' in "".join(down)
+
+
 def test_it_covers_the_month_before_and_two_months_in_all():
     for day in range(1, 366):
         story = past.times(NOW + timedelta(days=day))
         first = story.until.replace(day=1, hour=0)
         assert story.starts <= past_money.months_before(first)
         assert story.until - story.starts >= timedelta(days=60)
-        inside = (story.more_quota, story.price_change, *story.down, *story.cordoned)
+        inside = (story.more_quota, story.price_change, *story.down, *story.cordoned, *story.idle)
         assert all(story.starts <= at < story.until for at in inside)
-        assert all(story.starts < lo < hi <= story.until for lo, hi in story.gaps)
+        spans = (*story.gaps, *story.stray, *((lo, hi) for _node, lo, hi in story.blind))
+        assert all(story.starts < lo < hi <= story.until for lo, hi in spans)
 
 
 def test_is_refused_outside_of_a_demo(lab, settings):
@@ -135,9 +177,24 @@ def test_two_months_are_counted_billed_and_closed(filled, client):
     buckets = dict(period.statements.filter(tenant=None).values_list("bucket", "total"))
     assert min(buckets["*unsold"], buckets["*down"]) > 0
     assert buckets["*unused"] == 96
+    # The machine that somebody forgot, for five days: a bucket, a finding and a row of its own.
+    forgotten = 5 * past_money.bill.A_DAY
+    assert buckets["*orphan"] == forgotten
+    orphan = period.discrepancies.get(code="orphan_node")
+    assert (orphan.subject, orphan.money, orphan.blocks) == (
+        past_money.bill.ORPHAN,
+        forgotten,
+        False,
+    )
+    assert orphan.difference == 5 * 24 * 3600
     late = StatementLine.objects.filter(corrects=period)
     assert sum(late.values_list("amount", flat=True)) == past_money.bill.CORRECTION
 
+    client.force_login(filled.dave)
+    said = stored.said(client.get("/clusters/demo/costs/?month=2026-10"))
+    assert "Not in the cluster machines that are billed and were no nodes 960.0" in said
+    said = stored.said(client.get(f"/costs/periods/{period.pk}/"))
+    assert f"{past_money.bill.ORPHAN} was billed for 120.0 hours in which it was not" in said
     client.force_login(filled.alice)
     for url in ("/t/nlp/costs/?month=2026-10", f"/t/nlp/statements/{period.pk}/"):
         said = stored.said(client.get(url))
@@ -173,6 +230,66 @@ def test_goes_on_where_it_was_killed(lab, monkeypatch, client):
     assert Interval.objects.filter(lifetime__uid="made-1").count() == len(
         list(past.phases(past.played(STORY)[0]))
     )
+
+
+def test_without_prometheus_it_goes_on_and_says_so(lab, monkeypatch, client, tmp_path):
+    def fails(**_given):
+        raise build.BuildError("Go could not be installed:\nno network")
+
+    monkeypatch.setattr(build, "build", fails)
+    monkeypatch.setattr(demo_past.hourly, "count", lambda **_given: None)
+    monkeypatch.setattr(past_money, "closed", lambda **_given: None)
+    call_command("demo_past", metrics=tmp_path, server="http://127.0.0.1:1")
+
+    row = GeneratedTime.objects.get()
+    assert row.finished_at
+    assert (row.lasting, row.unmeasured) == (False, "Go could not be installed: no network")
+    assert Store(tmp_path).read() == {"failed": row.unmeasured}
+    assert not MetricsSource.objects.exists()
+    assert not Harvest.objects.exists()
+    client.force_login(lab.dave)
+    said = stored.said(client.get("/clusters/demo/metrics/"))
+    assert "What GPUs did is not in them: Go could not be installed: no network" in said
+
+    # What was counted without stays so, also where it could be built by now.
+    monkeypatch.setattr(build, "build", lambda **_given: pytest.fail("it is over"))
+    call_command("demo_past", metrics=tmp_path, server="http://127.0.0.1:1")
+    assert Store(tmp_path).read() == {"failed": "finished without"}
+
+
+def test_a_prometheus_that_is_gone_takes_nothing_from_a_past_that_is_finished(
+    lab, monkeypatch, tmp_path
+):
+    row = GeneratedTime.objects.create(
+        cluster=lab.cluster, starts=STORY.starts, until=STORY.until, hours=1, lasting=True,
+        finished_at=NOW,
+    )  # fmt: skip
+    Store(tmp_path).data.mkdir()
+    monkeypatch.setattr(past_use.prometheus, "programs", lambda _: (tmp_path / "p", tmp_path / "t"))
+    monkeypatch.setattr(past_use, "PATIENCE", 0.0)
+    said = []
+    given = {"folder": tmp_path, "server": "http://127.0.0.1:1", "actor": lab.dave}
+    assert not past_use.connect(row, say=said.append, **given)
+    row.refresh_from_db()
+    assert (row.lasting, row.unmeasured) == (True, "")
+    assert said == ["what GPUs used stays unknown: Prometheus did not answer within 0 s"]
+
+
+def test_what_the_background_says_is_told_once(tmp_path):
+    log, said = tmp_path / "past.log", []
+    log.write_text("of an earlier start\n")
+    news = News(log, said.append)
+    news.tell()
+    with log.open("a") as file:
+        file.write("building prometheus: 15 s\nhalf a l")
+        file.flush()
+        news.tell()
+        news.tell()
+        file.write("ine\n")
+        file.flush()
+        news.tell()
+    assert said == ["past: building prometheus: 15 s", "past: half a line"]
+    News(tmp_path / "none", said.append).tell()
 
 
 def test_pages_without_made_up_figures_have_no_mark(lab, client):

@@ -1,13 +1,14 @@
-"""Fills two months before the demo with figures that were made up, and counts their hours."""
+"""Fills two months before the demo with figures that were made up, measures and counts them."""
 
 from __future__ import annotations
 
 import time
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
 from django.db.models import F, Min
 from django.utils import timezone
@@ -15,13 +16,15 @@ from django.utils import timezone
 from costs.models import GeneratedTime, Period, PriceBook, Run
 from costs.services import hourly
 from costs.times import HOUR, Span, instant
-from portal.demo import past, past_money, past_rows
+from portal.demo import past, past_money, past_rows, past_use
 from portal.management.commands.demo_seed import CLUSTER
 from queues.models import QuotaChange, Stream
 from tenants.models import Cluster, User
 
 PATIENCE = 300.0
 PAUSE = 0.5
+#: Of how many parts of six hours each a line tells.
+TELL = 60
 
 
 class Command(BaseCommand):
@@ -29,10 +32,16 @@ class Command(BaseCommand):
 
     help = "Generate the past of a demo. Refused outside demo mode."
 
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Take where Prometheus keeps its samples and where it answers; without, nothing is used."""
+        parser.add_argument("--metrics", type=Path, help="folder of the demo's Prometheus")
+        parser.add_argument("--server", default="", help="address of the demo's Prometheus")
+
     def handle(self, *args: Any, **options: Any) -> None:
         """Write the story, count its hours, the newest day first, and close its first month."""
         if not settings.DEMO:
             raise CommandError("this is not a demo")
+        began = time.monotonic()
         cluster = Cluster.objects.get(slug=CLUSTER)
         row = GeneratedTime.objects.filter(cluster=cluster).first()
         if row is None:
@@ -42,12 +51,18 @@ class Command(BaseCommand):
                 cluster=cluster, story=story, found=past.played(story), observed=observed
             )
             self.say(f"generated {row.starts:%F} to {row.until:%F %R}")
+        self.prices(row)
+        measured = bool(options["metrics"]) and past_use.connect(
+            row, folder=options["metrics"], server=options["server"],
+            actor=people_of_money()["dave"], say=self.say,
+        )  # fmt: skip
         if row.finished_at is None:
-            self.prices(row)
-            self.count(row)
+            self.count(row, measured=measured)
             self.close()
             GeneratedTime.objects.filter(pk=row.pk).update(finished_at=timezone.now())
-            self.say("finished")
+            self.say(f"finished after {time.monotonic() - began:.0f} s")
+        if measured:
+            past_use.check(cluster)
 
     def say(self, text: str) -> None:
         """Tell how far it is."""
@@ -76,8 +91,8 @@ class Command(BaseCommand):
             past_money.priced(story, maker=people["carol"], decider=people["dave"])
             past_money.billed(story, actor=people["dave"])
 
-    def count(self, row: GeneratedTime) -> None:
-        """Count what was not counted yet, by the product's own count."""
+    def count(self, row: GeneratedTime, *, measured: bool) -> None:
+        """Measure and count what was not yet, by the product's own harvest and count."""
         mine = GeneratedTime.objects.filter(pk=row.pk)
         mine.update(counted=0)
         whole = Span(instant(row.starts), instant(row.until))
@@ -87,27 +102,20 @@ class Command(BaseCommand):
                 "starts", "ends"
             )
         }
-        for span in reversed(hourly.parts(whole)):
-            if span not in done:
-                self.counted(row.cluster, span)
+        parts = list(reversed(hourly.parts(whole)))
+        for n, span in enumerate(parts, 1):
+            fresh = measured and past_use.measure(row.cluster, span)
+            if fresh or span not in done:
+                past_use.patiently(lambda span=span: hourly.count(cluster=row.cluster, span=span))  # type: ignore[misc]
             mine.update(counted=F("counted") + span.seconds // HOUR)
-
-    def counted(self, cluster: Cluster, span: Span) -> None:
-        """Count one span; the portal's own count may be at work, and then it goes first."""
-        until = time.monotonic() + PATIENCE
-        while True:
-            try:
-                hourly.count(cluster=cluster, span=span)
-                return
-            except hourly.Busy:
-                if time.monotonic() > until:
-                    raise
-                time.sleep(PAUSE)
+            if not n % TELL:
+                self.say(f"hours counted: {100 * n // len(parts)} %")
 
     def close(self) -> None:
         """Close the month before the one in which the story ends, and book what came late."""
         book = PriceBook.objects.get(name=past_money.BOOK)
         if not Period.objects.filter(book=book).exists():
+            past_money.joined()
             past_money.closed(book=book, people=people_of_money())
 
 
