@@ -29,9 +29,10 @@ from tenants.models import Cluster
 
 log = structlog.get_logger(__name__)
 
-#: Hours of one count: what it reads is held in memory, and its transaction must not stand idle
-#: for longer than the database bears. An hour of a very large cluster takes about a second.
+#: Hours of one count: what it reads is held in memory, and closing a month waits for its end.
 LONGEST: Final = due.TOGETHER
+#: How long the transaction of a count may ask nothing.
+THINKING: Final = "10min"
 _LOCK_CLASS: Final = 0x686F75  # "hou": keeps these locks apart from other advisory locks
 #: The lock of the triggers of this app: writers of hours hold it together, closing takes it alone.
 _CLOSING: Final = 6515823
@@ -182,7 +183,12 @@ def _lock(cluster: Cluster) -> datetime:
         if not got:
             sentence = _("The hours of %(cluster)s are being counted already. Try again later.")
             raise Busy(sentence % {"cluster": cluster.slug})
-        cursor.execute("SELECT pg_advisory_xact_lock_shared(%s)", [_CLOSING])
+        # On a starved machine the ledger may think for longer than the sessions of pages may.
+        cursor.execute(
+            "SELECT pg_advisory_xact_lock_shared(%s),"
+            " set_config('idle_in_transaction_session_timeout', %s, true)",
+            [_CLOSING, THINKING],
+        )
     found: datetime = at
     return found
 

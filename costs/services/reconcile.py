@@ -26,6 +26,7 @@ from costs.selectors import month_bills
 from costs.selectors.inputs import newest_run, of_period
 from costs.selectors.reckoning import Given, Outcome, given, reckon
 from costs.services import findings, periods
+from costs.services.hourly import THINKING
 from costs.states import Finding
 from portal.web.errors import Refused, Stale
 from tenants import access, audit
@@ -102,8 +103,12 @@ def _run(
 
 def _one_at_a_time(period: Period) -> None:
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_xact_lock(%s, %s)", [_LOCK_CLASS, period.pk])
-        (got,) = cursor.fetchone()
+        cursor.execute(
+            "SELECT pg_try_advisory_xact_lock(%s, %s),"
+            " set_config('idle_in_transaction_session_timeout', %s, true)",
+            [_LOCK_CLASS, period.pk, THINKING],
+        )
+        got, _set = cursor.fetchone()
     if not got:
         raise RunBusy(_("This month is being reconciled already. Try again in a minute."))
 
