@@ -164,6 +164,8 @@ def test_the_source_is_good_while_the_demo_runs(lab, store, monkeypatch):
                 at = int(datetime.now(UTC).timestamp()) + 1
                 until(lambda: len(client.ask("up == 1", at)) == len(NODES))
                 pods = client.ask(f'count by (pod,instance) ({ACTIVE}{{pod!=""}})', at)
+            # The first look may have come before all four were scraped.
+            assert metrics.check(source)
     finally:
         found.shutdown()
         found.server_close()
