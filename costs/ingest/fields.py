@@ -14,7 +14,9 @@ NOTHING: Final = frozenset({"", "NULL", "null", "None"})
 DECIMALS: Final = 12
 _UNIT: Final = Decimal(1).scaleb(-DECIMALS)
 _ODD: Final = "\N{REPLACEMENT CHARACTER}"
-_LARGEST: Final = Decimal(10) ** 17
+_LARGEST: Final = Decimal(10) ** 12
+#: No bill is of another time; far ones end in times that cannot be reckoned with.
+_YEARS: Final = range(2000, 2101)
 
 
 class Amount(NamedTuple):
@@ -48,6 +50,9 @@ def moment(text: str) -> Moment:
         message = f"not a time: {text}"
         raise ValueError(message)
     found = datetime.fromisoformat(text)
+    if found.year not in _YEARS:
+        message = f"not a time of a bill: {text}"
+        raise ValueError(message)
     if found.tzinfo is None:
         return Moment(found.replace(tzinfo=UTC), assumed=True)
     return Moment(found.astimezone(UTC), assumed=False)

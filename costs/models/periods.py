@@ -157,6 +157,8 @@ class StatementLine(models.Model):
     corrects = models.ForeignKey(Period, models.PROTECT, related_name="corrections", null=True)
     reason = models.CharField(_("reason"), max_length=500, blank=True)
     bill = models.ForeignKey(BillFile, models.PROTECT, related_name="+", null=True)
+    #: That of the form that booked it: the same key twice is the same act.
+    key = models.CharField(_("key"), max_length=64, blank=True, default="")
 
     class Meta:
         verbose_name = _("line of a statement")
@@ -165,6 +167,9 @@ class StatementLine(models.Model):
             models.CheckConstraint(
                 condition=Q(corrects__isnull=True) | ~Q(reason=""), name="correction_says_why"
             ),
+        ]
+        indexes = [
+            models.Index(fields=["key"], name="line_key", condition=~Q(key="")),
         ]
 
     def __str__(self) -> str:

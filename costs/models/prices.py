@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
@@ -73,6 +74,8 @@ class PriceVersion(StateRow):
     book = models.ForeignKey(PriceBook, models.PROTECT, related_name="versions")
     number = models.PositiveIntegerField(_("number"))
     made_by = models.ForeignKey(User, models.PROTECT, related_name="+", null=True, blank=True)
+    #: Everybody who has set or removed a price in it.
+    editors = ArrayField(models.BigIntegerField(), default=list, blank=True)
     approved_by = models.ForeignKey(User, models.PROTECT, related_name="+", null=True, blank=True)
 
     class Meta:
@@ -90,6 +93,11 @@ class PriceVersion(StateRow):
 
     def __str__(self) -> str:
         return f"{self.book} #{self.number}"
+
+    @property
+    def writers(self) -> set[int]:
+        """Return who has a part in it: who began it, and who has changed a price."""
+        return {*self.editors, *([self.made_by_id] if self.made_by_id else [])}
 
 
 class Price(models.Model):

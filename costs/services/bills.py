@@ -31,6 +31,7 @@ from costs.ingest.own import Own
 from costs.ingest.report import Code, Report
 from costs.models import BillFile, BillLine, BillPart, BillProblem, BillSource
 from costs.models.states import move
+from costs.services.periods import MOST
 from portal.web.errors import Refused
 from tenants import audit
 from tenants.models import Pool, User
@@ -175,6 +176,7 @@ def _read(bill: BillFile, file: IO[bytes]) -> BillFile:
             else:
                 _copy(bill, reader.rows(_guarded(lines, reader.report)))
                 _put_parts_aside(bill, reader)
+            _weigh(reader)
             if reader.report.errors or reader.period is None:
                 raise _Broken
     except _Broken:
@@ -182,6 +184,18 @@ def _read(bill: BillFile, file: IO[bytes]) -> BillFile:
         return move(bill, "refused", rows=reader.sums.rows, errors=max(1, reader.report.errors))
     _note(bill, reader.report)
     return _activate(bill, reader)
+
+
+def _weigh(reader: Reader) -> None:
+    """Refuse a file whose rows together are more than a statement can say."""
+    if isinstance(reader, OPINIONS):
+        return
+    for column, found in (
+        ("BilledCost", reader.sums.billed),
+        ("EffectiveCost", reader.sums.effective),
+    ):
+        if abs(found) >= MOST:
+            reader.report.error(0, column, Code.AMOUNT, f"{found:f}")
 
 
 def _told(action: str, bill: BillFile) -> BillFile:

@@ -9,13 +9,15 @@ from datetime import datetime
 from decimal import Decimal
 
 from django.db import IntegrityError, transaction
+from django.db.models import Min
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from costs.models import BillFile, Period, PriceBook, StatementLine
+from costs.models import BillFile, Period, PriceBook, Run, StatementLine
 from costs.models.states import move
 from costs.selectors.blockers import NOT_REVIEWED, SECOND_PERSON, blockers
 from costs.selectors.month_bills import rests_on
+from costs.selectors.months import Month
 from costs.selectors.periods import weights
 from costs.services import periods
 from portal.web.errors import Refused
@@ -37,13 +39,26 @@ class SamePeriod(Refused):
     code = "GP-5310"
 
 
+class NoSuchMonth(Refused):
+    """A month was to be opened of which there is nothing to divide, or not for long."""
+
+    code = "GP-5316"
+
+
 @transaction.atomic
 def begin(
-    *, book: PriceBook, year: int, number: int, actor: User | None, zone: str = "UTC"
+    *,
+    book: PriceBook,
+    year: int,
+    number: int,
+    actor: User | None,
+    zone: str = "UTC",
+    now: datetime | None = None,
 ) -> Period:
-    """Open a month of a book."""
+    """Open a month of a book. ``NoSuchMonth`` for one that a person cannot have meant."""
     if actor is not None:
         access.require(actor, "costs.work")
+        _may_begin(Month(year, number), now or timezone.now())
     try:
         with transaction.atomic():
             period = periods.open_period(book=book, year=year, number=number, zone=zone)
@@ -53,6 +68,16 @@ def begin(
         "period.open", actor=actor, scope=audit.PLATFORM, obj=period, data={"period": str(period)}
     )
     return period
+
+
+def _may_begin(month: Month, now: datetime) -> None:
+    """All months after a first one open by themselves, so a wrong year makes hundreds."""
+    if month > Month(now.year, now.month).moved(1):
+        raise NoSuchMonth(_("This month begins too far in the future."), field="month")
+    first = Run.objects.aggregate(first=Min("starts"))["first"]
+    if first is not None and month < Month(first.year, first.month):
+        sentence = _("Hours are counted from %(month)s on; before that there is nothing to divide.")
+        raise NoSuchMonth(sentence % {"month": f"{first:%Y-%m}"}, field="month")
 
 
 @transaction.atomic
@@ -106,15 +131,20 @@ def correct(
     reason: str,
     actor: User,
     bill: BillFile | None = None,
+    key: str = "",
 ) -> list[StatementLine]:
     """Book in an open month what a closed one would have had, divided as that one was.
 
-    ``bill`` is the file that said so, where one did.
+    ``bill`` is the file that said so, where one did. What was booked with the same ``key`` is
+    returned, and nothing is booked again.
     """
     access.require(actor, "costs.work")
+    periods.lock(period)
+    if key and (booked := list(StatementLine.objects.filter(key=key).order_by("pk"))):
+        return booked
     lines = periods.correct(
         closed=closed, period=period, amount=amount, reason=reason, weights=weights(closed),
-        bill=bill,
+        bill=bill, key=key,
     )  # fmt: skip
     _record(
         "period.correct", period, actor, corrects=str(closed), amount=str(amount), reason=reason,

@@ -89,8 +89,13 @@ def accept(
     access.require(actor, "dispute.answer", dispute)
     row = _locked(dispute)
     currency = row.statement.period.book.currency
-    if not 0 < credit <= abs(row.amount) or credit != rounded(credit, currency):
-        sentence = _("A credit is more than 0, not more than the line, in whole minor units.")
+    left = abs(row.amount) - credited(row)
+    if left <= 0:
+        raise NotThatMuch(_("This line has been credited in full already."), field="credit")
+    if not 0 < credit <= left or credit != rounded(credit, currency):
+        sentence = _(
+            "A credit is more than 0, not more than what is left of the line, in whole minor units."
+        )
         raise NotThatMuch(sentence, field="credit")
     reason = _("Credit after a dispute: %(answer)s") % {"answer": answer or row.text}
     line = periods.credit(
@@ -103,6 +108,18 @@ def accept(
     )  # fmt: skip
     _record("dispute.accept", found, actor, {"credit": str(credit), "answer": answer})
     return found
+
+
+def credited(row: Dispute) -> Decimal:
+    """Return what was credited for the line of a dispute so far; call it with that one locked.
+
+    One credit for a statement at a time: its row is locked too.
+    """
+    Statement.objects.select_for_update().get(pk=row.statement_id)
+    before = Dispute.objects.exclude(pk=row.pk).filter(
+        statement=row.statement_id, flavor=row.flavor, basis=row.basis, state=_STATE.ACCEPTED
+    )
+    return Decimal(before.aggregate(sum=Sum("credit"))["sum"] or 0)
 
 
 @transaction.atomic

@@ -40,7 +40,7 @@ from costs.selectors import machines, tagged
 from costs.states import Code, Finding
 from costs.tags import Marks, about_slices, about_tags
 from costs.times import HOUR, Span, hour_of, instant, moment
-from portal.web.errors import Refused
+from portal.web.errors import DomainError, Refused
 from tenants.models import Cluster
 
 log = structlog.get_logger(__name__)
@@ -255,6 +255,13 @@ def match_due(*, seconds: int, now: datetime) -> bool:
     for file in due(now):
         if time.monotonic() >= until:
             return True
-        done = match(file=file)
-        log.info("bill_joined", bill=file.pk, result=done.result)
+        try:
+            done = match(file=file)
+        except DomainError as refusal:
+            log.info("bill_not_joined", bill=file.pk, code=refusal.code)
+        except Exception:
+            # One file that cannot be joined must not keep all the others from it.
+            log.exception("bill_join_failed", bill=file.pk)
+        else:
+            log.info("bill_joined", bill=file.pk, result=done.result)
     return False

@@ -37,6 +37,8 @@ from costs.times import moment as at
 from portal.web.errors import Refused
 from tenants.models import Tenant
 
+#: No statement, and no month, comes to this much.
+MOST: Final = Decimal(10) ** 13
 CORRECTION: Final = "correction"
 CREDIT: Final = "credit"
 _CLOSED: Final = Period.State.CLOSED
@@ -58,6 +60,12 @@ class NoRate(Refused):
     """No rate between the currency of the bill and that of the book is known."""
 
     code = "GP-5304"
+
+
+class TooMuch(Refused):
+    """An amount would be larger than one can be kept."""
+
+    code = "GP-5317"
 
 
 class Item(NamedTuple):
@@ -129,6 +137,8 @@ def _total(
     if not bills or not counts or total != money.minor(effective * rate, currency):
         amounts = ", ".join(str(each.effective) for each in bills)
         raise NotTheBill(_("These costs are not the bill."), details={"bill": amounts})
+    if abs(effective * rate) >= MOST:
+        raise TooMuch(_("These bills come to more than an amount can be."))
     return total
 
 
@@ -236,11 +246,12 @@ def correct(
     reason: str,
     weights: Mapping[str, Decimal],
     bill: BillFile | None = None,
+    key: str = "",
 ) -> list[StatementLine]:
     """Book in an open period what a closed one would have had; ``weights`` are that one's.
 
-    Weights are by payer, ``bill`` is the one that said so. The bill of the open period grows by
-    the amount.
+    Weights are by payer, ``bill`` is the one that said so, ``key`` that of the form. The bill of
+    the open period grows by the amount.
     """
     lock(period)
     if closed.state != _CLOSED:
@@ -252,7 +263,7 @@ def correct(
         StatementLine.objects.create(
             statement=_statement(period, part.payer), basis=CORRECTION, quantity=0,
             amount=money.from_minor(part.amount, period.book.currency), corrects=closed,
-            reason=reason, bill=bill,
+            reason=reason, bill=bill, key=key,
         )
         for part in parts
     ]  # fmt: skip
@@ -265,6 +276,8 @@ def _count_again(period: Period, lines: list[StatementLine]) -> None:
     for line in lines:
         add_up(line.statement)
     total = period.statements.aggregate(sum=Sum("total"))["sum"]
+    if abs(total) >= MOST:
+        raise TooMuch(_("The bill of this month would be larger than an amount can be."))
     period.bill_total = total
     period.save(update_fields=["bill_total"])
     changed(period)

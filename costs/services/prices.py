@@ -7,6 +7,7 @@ were priced by it.
 
 from __future__ import annotations
 
+from collections.abc import Set
 from datetime import datetime
 from decimal import Decimal
 
@@ -20,7 +21,7 @@ from costs.models.states import move
 from costs.money import shown
 from costs.policy import Policy
 from costs.rates import PriceKey
-from portal.web.errors import NotAllowed, Refused
+from portal.web.errors import NotAllowed, Refused, Stale
 from tenants import access, audit
 from tenants.models import User
 
@@ -47,6 +48,12 @@ class NotADraft(Refused):
     """A version that counts already was to be changed."""
 
     code = "GP-5204"
+
+
+class Overtaken(Stale):
+    """A draft was to count that is older than what counts now."""
+
+    code = "GP-5205"
 
 
 def create_book(*, name: str, purpose: str, currency: str, actor: User) -> PriceBook:
@@ -102,6 +109,7 @@ def set_price(
 ) -> Price:
     """Set what a key costs from a whole hour on; ``None`` ends it there."""
     _may(actor)
+    version = _draft(version)
     price = Price(
         price_version=version, flavor=key.flavor, basis=key.basis, purchase=key.purchase,
         starts=starts, rate=rate,
@@ -114,6 +122,7 @@ def set_price(
     price.full_clean()
     price.save(force_insert=True)
     if actor is not None:
+        _wrote(version, actor)
         what = f"{key.flavor} {key.basis} {key.purchase} {starts:%FT%RZ}"
         _record("prices.set", version, actor, version=str(version), price=what, rate=str(rate))
     return price
@@ -123,23 +132,44 @@ def set_price(
 def drop_price(*, version: PriceVersion, price: int, actor: User) -> None:
     """Take a row out of a draft."""
     access.require(actor, "prices.work")
-    if PriceVersion.objects.get(pk=version.pk).state != VersionState.DRAFT:
-        raise NotADraft(_("Only a draft can be changed. Begin the next version."))
+    version = _draft(version)
     row = version.prices.filter(pk=price).first()
     if row is not None:
+        _wrote(version, actor)
         what = f"{row} {row.purchase} {row.starts:%FT%RZ}"
         row.delete()
         _record("prices.set", version, actor, version=str(version), price=what, rate="removed")
+
+
+def _draft(version: PriceVersion) -> PriceVersion:
+    """Let one writer at a time into a draft; ``NotADraft`` if it is none any more."""
+    rows = PriceVersion.objects.select_for_update(of=("self",)).select_related("book")
+    found = rows.get(pk=version.pk)
+    if found.state != VersionState.DRAFT:
+        raise NotADraft(_("Only a draft can be changed. Begin the next version."))
+    return found
+
+
+def _wrote(version: PriceVersion, actor: User) -> None:
+    if actor.pk not in version.editors:
+        version.editors = [*version.editors, actor.pk]
+        version.save(update_fields=["editors"])
 
 
 @transaction.atomic
 def activate(*, version: PriceVersion, actor: User) -> PriceVersion:
     """Let a draft count in place of the version before it."""
     access.require(actor, "prices.work")
-    _second_person(version.book, version.made_by_id, actor)
+    book = PriceBook.objects.select_for_update().get(pk=version.book_id)
+    version = _draft(version)
+    _second_person(book, version.writers, actor)
     if not version.prices.exists():
         raise NoPrices(_("This version has no prices."))
-    for each in version.book.versions.filter(state=VersionState.ACTIVE):
+    newer = book.versions.exclude(state=VersionState.DRAFT).filter(number__gt=version.number)
+    if (last := newer.order_by("-number").first()) is not None:
+        sentence = _("Version %(number)d has counted since. Begin a new draft from its prices.")
+        raise Overtaken(sentence % {"number": last.number})
+    for each in book.versions.filter(state=VersionState.ACTIVE):
         move(each, VersionState.RETIRED)
     found = move(version, VersionState.ACTIVE, approved_by=actor)
     _record("prices.activate", found, actor, version=str(found))
@@ -176,7 +206,8 @@ def _switches(version: PolicyVersion) -> dict[str, str]:
 def activate_policy(*, version: PolicyVersion, actor: User) -> PolicyVersion:
     """Let a policy count from its date; one of the same date is retired."""
     access.require(actor, "prices.work")
-    _second_person(version.book, version.made_by_id, actor)
+    book = PriceBook.objects.select_for_update().get(pk=version.book_id)
+    _second_person(book, {version.made_by_id} - {None}, actor)
     same = PolicyVersion.objects.filter(book=version.book_id, starts=version.starts)
     for each in same.filter(state=VersionState.ACTIVE):
         move(each, VersionState.RETIRED)
@@ -185,6 +216,7 @@ def activate_policy(*, version: PolicyVersion, actor: User) -> PolicyVersion:
     return found
 
 
-def _second_person(book: PriceBook, made_by: int | None, actor: User) -> None:
-    if book.purpose == Purpose.CHARGEBACK and made_by in (None, actor.pk):
+def _second_person(book: PriceBook, writers: Set[int | None], actor: User) -> None:
+    """Refuse whoever has written a part of what is charged, and what nobody has written."""
+    if book.purpose == Purpose.CHARGEBACK and (not writers or actor.pk in writers):
         raise SecondPerson(_("Somebody else decides on what is charged than who has written it."))

@@ -170,6 +170,9 @@ def _set(request: HttpRequest, row: PriceVersion, form: PriceForm) -> bool:
             version=row, key=form.key, starts=data["starts"], rate=data["rate"],
             actor=cast(User, request.user),
         )  # fmt: skip
+    except DomainError as refusal:
+        form.add_error(None, str(refusal.message))
+        return False
     except ValidationError as refusal:
         for name, texts in refusal.message_dict.items():
             form.add_error(name if name in form.fields else None, texts)
@@ -194,7 +197,7 @@ def _shown_version(
         "draft": is_draft, "works": works, "prices": _prices(row),
         "preview": preview(found, row.book) if found else None,
         "second": row.book.purpose == Purpose.CHARGEBACK,
-        "own": row.made_by_id == request.user.pk,
+        "own": request.user.pk in row.writers,
         "crumbs": _crumbs((_("Price books"), reverse("costs-books")), (row.book.name, book_url)),
     }  # fmt: skip
     return page(request, "costs/version.html", context, status=status)

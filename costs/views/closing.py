@@ -31,6 +31,7 @@ from costs.views.policy_words import policy_text
 from costs.views.words import money_text
 from portal.web.errors import DomainError
 from portal.web.pages import page
+from portal.web.tokens import form_key, new_key
 from tenants.models import Tenant, User
 
 PREVIEW: Final = "preview"
@@ -111,6 +112,7 @@ def correct(request: HttpRequest, pk: int) -> HttpResponse:
         "period": period, "month": month_text(period), "form": form, "currency": currency,
         "closed": period.state == Period.State.CLOSED, "places": later.exists(),
         "parts": parts if not form.errors else [], "crumbs": _crumbs(period),
+        "form_key": request.POST.get("form_key") or new_key(),
     }  # fmt: skip
     return page(request, "costs/correct.html", context, status=422 if form.errors else 200)
 
@@ -120,7 +122,7 @@ def _booked(request: HttpRequest, period: Period, form: CorrectionForm) -> bool:
     try:
         lines = closing.correct(
             closed=period, period=data["period"], amount=data["amount"], reason=data["reason"],
-            actor=cast(User, request.user), bill=data["bill"],
+            actor=cast(User, request.user), bill=data["bill"], key=form_key(request),
         )  # fmt: skip
     except DomainError as refusal:
         form.add_error(None, str(refusal.message))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.conf import settings
 from django.contrib.auth import login
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect
+from django.shortcuts import get_object_or_404, redirect
 from django.urls import path
 from django.views.decorators.http import require_POST
 
@@ -36,9 +36,9 @@ def sign_in(request: HttpRequest) -> HttpResponse:
     """Sign in as a person of the cast; only from this machine, only in the demo."""
     names = {account["username"] for account in offered(request)}
     username = request.POST.get("username", "")
-    user = User.objects.filter(username=username, is_active=True).first()
-    if username not in names or user is None:
+    if username not in names:
         raise Http404
+    user = get_object_or_404(User, username=username, is_active=True)
     login(request, user, backend=BACKEND)
     return redirect("/")
 

@@ -7,14 +7,19 @@ from collections.abc import Callable
 import structlog
 from django.conf import settings
 from django.contrib.auth.views import redirect_to_login
+from django.db import IntegrityError
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.cache import patch_vary_headers
+from django.utils.translation import gettext as _
+from psycopg.errors import ExclusionViolation, UniqueViolation
 
 from portal.web import health
-from portal.web.errors import DomainError, answer
+from portal.web.errors import DomainError, Stale, answer
 
 log = structlog.get_logger(__name__)
 Next = Callable[[HttpRequest], HttpResponse]
+#: What was looked for and not there a moment ago is there now.
+TAKEN = (UniqueViolation, ExclusionViolation)
 REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
 
 
@@ -108,7 +113,10 @@ class DomainErrorMiddleware:
         return self.get_response(request)
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
-        """Answer ours, leave all others to Django."""
+        """Answer ours, and what two people have done at once; leave all others to Django."""
+        if isinstance(exception, IntegrityError) and isinstance(exception.__cause__, TAKEN):
+            sentence = _("Somebody else did the same at this moment. Look at it, and try again.")
+            exception = Stale(sentence)
         if not isinstance(exception, DomainError):
             return None
         log.info("refused", code=exception.code, status=int(exception.status))

@@ -240,3 +240,20 @@ def test_what_was_taken_is_kept(source):
     ):
         with pytest.raises(DatabaseError), transaction.atomic():
             change()
+
+
+@pytest.mark.parametrize("name", ["ChargePeriodEnd", "ChargePeriodStart", "BillingPeriodEnd"])
+@pytest.mark.parametrize("year", ["9999", "1999", "0001"])
+def test_a_time_of_another_age_is_an_error(source, name, year):
+    bill = take(source, table({}, {name: f"{year}-12-01T00:00:00Z"}))
+
+    assert bill.state == "refused"
+    assert ("time", name, 2) in problems(bill)
+
+
+def test_rows_that_are_too_much_together_are_refused(source):
+    most = {"BilledCost": "999999999999", "EffectiveCost": "999999999999"}
+    bill = take(source, table(*[most] * 11))
+
+    assert bill.state == "refused"
+    assert {each[1] for each in problems(bill)} == {"BilledCost", "EffectiveCost"}

@@ -87,6 +87,20 @@ def test_what_is_no_credit_is_refused(lab, credit):
         disputes.accept(dispute=row, credit=Decimal(credit), answer="", actor=lab.dave)
 
 
+def test_a_line_is_credited_up_to_what_it_is_and_no_further(lab):
+    october = written(lab, book_of(lab), 10, *ITEMS)
+    for more, credit in (("10000.01", "6000.00"), ("4000.01", "4000.00")):
+        row = said(lab, october)
+        with pytest.raises(disputes.NotThatMuch):
+            disputes.accept(dispute=row, credit=Decimal(more), answer="", actor=lab.dave)
+        disputes.accept(dispute=row, credit=Decimal(credit), answer="", actor=lab.dave)
+    with pytest.raises(disputes.NotThatMuch, match="in full"):
+        disputes.accept(
+            dispute=said(lab, october), credit=Decimal("0.01"), answer="", actor=lab.dave
+        )
+    assert as_restated(october)[str(lab.nlp)] == 0
+
+
 def test_who_may_say_and_who_may_answer(lab):
     period = written(lab, book_of(lab), 10, *ITEMS)
     for who in ("bob", "grace", "dave", "erin"):

@@ -307,3 +307,24 @@ def test_names_of_machines_as_providers_write_them():
     assert resource_key("/subscriptions/A/resourceGroups/B/virtualMachines/VM/") == (
         "/subscriptions/a/resourcegroups/b/virtualmachines/vm"
     )
+
+
+def test_a_bill_that_cannot_be_joined_keeps_no_other_from_it(lab, source, monkeypatch):
+    now = datetime(2026, 12, 3, tzinfo=UTC)
+    for name in ("one", "two"):
+        other = BillSource.objects.create(name=name, currency="USD", accounts=[])
+        content = table({"BilledCost": "1.00", "EffectiveCost": "1.00", "SkuId": name})
+        bills.take(source=other, file=io.BytesIO(content), name=name, actor=None)
+    first, second = matches.due(now)
+    real = matches.match
+
+    def match(*, file):
+        if file == first:
+            message = "date value out of range"
+            raise OverflowError(message)
+        return real(file=file)
+
+    monkeypatch.setattr(matches, "match", match)
+    assert not matches.match_due(seconds=60, now=now)
+    assert list(matches.due(now)) == [first]
+    assert second.pk != first.pk

@@ -260,7 +260,8 @@ def test_w20_a_correction_names_the_bill_that_said_so(lab, client):
     month = written(lab, book, 11, item("nlp", "100.00"))
     late = bill_of(10, "9750.00", source="USD", finalized=True)
     url = f"/costs/periods/{october.pk}/correct/"
-    data = {"amount": "-250.00", "period": month.pk, "reason": "late credit", "bill": late.pk}
+    data = {"amount": "-250.00", "period": month.pk, "reason": "late credit", "bill": late.pk,
+            "form_key": "k" * 20}  # fmt: skip
     with time_machine.travel(datetime(2026, 12, 2, tzinfo=UTC)):
         assert late.name in ask(client, lab, "dave", url).content.decode()
         ask(client, lab, "dave", url, {**data, "step": "book"})

@@ -62,8 +62,10 @@ def test_what_is_no_price_is_refused(lab, starts, rate):
 
 def test_prices_of_an_active_version_are_not_changed(lab):
     version = book_of(lab).versions.get()
+    with pytest.raises(prices.NotADraft):
+        prices.set_price(version=version, key=KEY, starts=OCTOBER, rate=Decimal(3))
     for change in (
-        lambda: prices.set_price(version=version, key=KEY, starts=OCTOBER, rate=Decimal(3)),
+        lambda: version.prices.update(rate=Decimal(3)),
         lambda: version.prices.all().delete(),
         lambda: version.delete(),
         lambda: Price.objects.filter(price_version=version).update(flavor="h100"),
@@ -86,6 +88,31 @@ def test_who_wrote_what_is_charged_does_not_decide_on_it(lab):
     version = prices.draft(book=book_of(lab), actor=lab.carol)
     with pytest.raises(prices.SecondPerson):
         prices.activate(version=version, actor=lab.carol)
+
+
+def test_who_changed_a_price_of_somebody_elses_draft_does_not_decide_on_it(lab):
+    book = book_of(lab)
+    version = prices.draft(book=book, actor=lab.dave)
+    prices.set_price(version=version, key=KEY, starts=OCTOBER, rate=Decimal(1), actor=lab.carol)
+    for either in (lab.carol, lab.dave):
+        with pytest.raises(prices.SecondPerson):
+            prices.activate(version=version, actor=either)
+    other = prices.draft(book=book, actor=lab.dave)
+    later = OCTOBER + timedelta(days=1)
+    more = prices.set_price(version=other, key=KEY, starts=later, rate=Decimal(9))
+    prices.drop_price(version=other, price=more.pk, actor=lab.carol)
+    with pytest.raises(prices.SecondPerson):
+        prices.activate(version=other, actor=lab.carol)
+
+
+def test_a_draft_that_was_overtaken_does_not_count(lab):
+    book = book_of(lab)
+    second, third = (prices.draft(book=book, actor=lab.carol) for _ in range(2))
+    prices.activate(version=third, actor=lab.dave)
+    with pytest.raises(prices.Overtaken):
+        prices.activate(version=second, actor=lab.dave)
+    third.refresh_from_db()
+    assert third.state == "active"
 
 
 def test_one_person_is_enough_for_showback(lab):

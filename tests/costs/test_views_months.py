@@ -148,7 +148,9 @@ def test_w20_a_correction_is_shown_divided_and_booked(lab, client):
     october = closed(lab, book, 10, item("nlp", "10000.00"), item("cv", "6666.67"))
     later = periods.open_period(book=book, year=2026, number=11)
     url = f"/costs/periods/{october.pk}/correct/"
-    data = {"amount": "-250.00", "reason": "refund of the provider", "period": later.pk}
+    key = "k" * 20
+    data = {"amount": "-250.00", "reason": "refund of the provider", "period": later.pk,
+            "form_key": key}  # fmt: skip
     shown = stored.said(ask(client, lab, "dave", url, {**data, "step": "preview"}))
 
     assert f"{MINUS}150.00" in shown
@@ -157,7 +159,10 @@ def test_w20_a_correction_is_shown_divided_and_booked(lab, client):
     for wrong in ({"amount": "-250.001"}, {"amount": "1,000.00"}, {"amount": "0"}, {"reason": ""},
                   {"period": october.pk}):  # fmt: skip
         assert client.post(url, {**data, **wrong, "step": "book"}).status_code == 422
-    assert client.post(url, {**data, "step": "book"}).status_code == 302
+    assert client.post(url, {**data, "step": "book", "form_key": ""}).status_code == 422
+    for _twice in range(2):
+        assert client.post(url, {**data, "step": "book"}).status_code == 302
+    assert StatementLine.objects.filter(corrects=october, key=key).count() == 2
     assert as_restated(october)[str(lab.nlp)] == Decimal("9850.00")
     assert actions()[-1] == "period.correct Dave (dave)"
     said = stored.said(ask(client, lab, "alice", f"/t/nlp/statements/{october.pk}/"))
