@@ -39,7 +39,7 @@ class Use(NamedTuple):
         return self.coverage is not None and self.coverage >= UNKNOWN_BELOW
 
     @property
-    def mean(self) -> Fraction | None:
+    def busy(self) -> Fraction | None:
         """Return the mean use of what was seen, 0 to 1: the estimate for what was not."""
         return Fraction(self.used, self.seen * MILLI) if self.seen else None
 

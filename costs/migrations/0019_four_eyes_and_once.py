@@ -5,24 +5,27 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('costs', '0018_generated_use'),
+        ("costs", "0018_generated_use"),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='priceversion',
-            name='editors',
-            field=django.contrib.postgres.fields.ArrayField(base_field=models.BigIntegerField(), blank=True, default=list, size=None),
+            model_name="priceversion",
+            name="editors",
+            field=django.contrib.postgres.fields.ArrayField(
+                base_field=models.BigIntegerField(), blank=True, default=list, size=None
+            ),
         ),
         migrations.AddField(
-            model_name='statementline',
-            name='key',
-            field=models.CharField(blank=True, default='', max_length=64, verbose_name='key'),
+            model_name="statementline",
+            name="key",
+            field=models.CharField(blank=True, default="", max_length=64, verbose_name="key"),
         ),
         migrations.AddIndex(
-            model_name='statementline',
-            index=models.Index(condition=models.Q(('key', ''), _negated=True), fields=['key'], name='line_key'),
+            model_name="statementline",
+            index=models.Index(
+                condition=models.Q(("key", ""), _negated=True), fields=["key"], name="line_key"
+            ),
         ),
     ]

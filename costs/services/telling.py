@@ -23,6 +23,7 @@ from django.utils.translation import gettext as _
 
 from costs.models import Case
 from costs.sentences import about, rule, title
+from costs.times import instant
 from tenants import audit
 from tenants.models import Membership, User
 
@@ -91,7 +92,7 @@ def message(case: Case, people: list[User]) -> EmailMessage:
     """Return the mail, in the language of the portal; it names no job."""
     url = settings.PUBLIC_URL + reverse("case", args=[case.tenant.slug, case.pk])
     host = urlsplit(settings.PUBLIC_URL).hostname or "localhost"
-    asked = int(case.asked_at.timestamp()) if case.asked_at else 0
+    asked = instant(case.asked_at) if case.asked_at else 0
     with translation.override(settings.LANGUAGE_CODE):
         facts = {
             "case": case, "title": title(case), "rule": rule(case), "url": url,

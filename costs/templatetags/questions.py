@@ -17,7 +17,7 @@ NAMED = 3
 
 @register.inclusion_tag("costs/_questions.html")
 def questions(tenant: Tenant) -> dict[str, Any]:
-    """Name the questions of a tenant with their links; one query."""
-    found = cases.questions(tenant.pk)
+    """Name the questions of a tenant, which came with its row, with their links."""
+    found = cases.questions(tenant)
     named = [(each, title(each), about(each, names=False)) for each in found[:NAMED]]
     return {"tenant": tenant, "number": len(found), "named": named, "more": len(found) > NAMED}

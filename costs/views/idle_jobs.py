@@ -66,12 +66,12 @@ def _found(cluster: int, tenant: Tenant, at: datetime, case: Case | None) -> Idl
 
 
 def _line(each: IdleJob) -> JobLine:
-    life, mean = each.lifetime, each.use.mean
+    life, busy = each.lifetime, each.use.busy
     return JobLine(
         url=reverse("job-costs", args=[life.cluster.slug, life.namespace, life.name]),
         job=life.job_name or life.name,
         sub=" · ".join([each.queue, each.pool.flavor, life.cluster.slug]),
         held=hours_text(each.seconds),
-        active=DASH if mean is None else share_text(mean),
+        active=DASH if busy is None else share_text(busy),
         seen=seen_text(each.use),
     )

@@ -106,6 +106,16 @@ class QueueNow:
         return Sums(sum(row.jobs for row in rows), sum(row.devices for row in rows))
 
 
+#: What other parts show on a tenant's home: annotations of its row, by name. They come with the
+#: row that the page reads anyway, as each way to the database counts on a page that stays open.
+BESIDE: Final[dict[str, Part]] = {}
+
+
+def with_beside(tenants: QuerySet[Tenant]) -> QuerySet[Tenant]:
+    """Add what other parts show on a tenant's home."""
+    return tenants.annotate(**{name: part() for name, part in BESIDE.items()})
+
+
 def tenant_queues(tenant: Tenant) -> list[QueueNow]:
     """Give a tenant's queues with their numbers."""
     return queues_now(Queue.objects.filter(tenant=tenant))

@@ -17,7 +17,7 @@ from queues.selectors import jobs as select
 from queues.selectors import pulse
 from queues.selectors.misrouted import WRONG
 from queues.selectors.requests import opened, with_open
-from queues.selectors.tenants import QueueNow, tenant_queues
+from queues.selectors.tenants import BESIDE, QueueNow, tenant_queues, with_beside
 from queues.views import meters
 from queues.views.answers import oldest
 from tenants import access
@@ -30,11 +30,13 @@ WAITING_SHOWN = 10
 @login_required
 def tenant(request: HttpRequest, slug: str) -> HttpResponse:
     """Show one tenant's quota, waiting jobs and open requests."""
-    rows = with_open(pulse.of_tenant(access.tenants(request.user)))
+    rows = with_beside(with_open(pulse.of_tenant(access.tenants(request.user))))
     row = access.fetch(request.user, rows, "tenant.see", slug=slug)
     beat = pulse.read(row)
     draw = partial(_draw, request, row, beat)
-    moved = beat.quiet_stamp(access.rights(request.user), opened(row))
+    moved = beat.quiet_stamp(
+        access.rights(request.user), opened(row), *(getattr(row, name) for name in BESIDE)
+    )
     return page_if_moved(request, "queues/tenant.html", draw, "now", moved=moved, alive=beat.alive)
 
 

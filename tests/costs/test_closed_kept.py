@@ -28,12 +28,12 @@ OTHER = {
     "bigint": "{c} + 1", "integer": "{c} + 1", "smallint": "{c} - 1", "numeric": "{c} + 1",
     "character varying": "left({c} || 'x', 3) || 'y'", "text": "{c} || 'x'",
     "boolean": "NOT {c}", "timestamp with time zone": "{c} + interval '1 hour'",
-    "date": "{c} + 31", "jsonb": "'[\"x\"]'::jsonb",
+    "date": "{c} + 31", "jsonb": "'[\"x\"]'::jsonb", "ARRAY": "{c} || 1::bigint",
 }  # fmt: skip
 NULLS = {
     "bigint": "1", "integer": "1", "numeric": "1", "timestamp with time zone": "now()",
     "character varying": "'x'", "text": "'x'", "boolean": "true", "jsonb": "'[]'::jsonb",
-    "smallint": "1", "date": "now()::date",
+    "smallint": "1", "date": "now()::date", "ARRAY": "'{1}'::bigint[]",
 }  # fmt: skip
 
 

@@ -113,7 +113,7 @@ def test_w9_what_was_not_seen_is_no_zero():
 
     assert hours_of(used.least) == Decimal("0.533333")
     assert shown(used.coverage * 100, 2) == Decimal("66.67")
-    assert used.mean == Fraction(8, 10)
+    assert used.busy == Fraction(8, 10)
     assert hours_of(used.most) == Decimal("0.866667")
     assert not used.known
     assert efficiency(used, HOUR) is None

@@ -53,7 +53,7 @@ def test_an_outage_of_the_exporter_is_not_idle_time(found, told):
     assert one == Use(1_920_000, 2400, HOUR)
     assert one.coverage == Fraction(2, 3)
     assert not one.known
-    assert one.mean == Fraction("0.8")
+    assert one.busy == Fraction("0.8")
     assert (one.least / HOUR, one.most / HOUR) == (Fraction(8, 15), Fraction(13, 15))
 
 
