@@ -14,7 +14,8 @@ from costs.api.money_shapes import MONEY, amount
 from costs.api.months import month_of
 from costs.api.shapes import Generated
 from costs.selectors.generated import generated
-from costs.selectors.lost import LostMonth, Worth, book_of, lost_month
+from costs.selectors.lost import LostMonth, Worth, lost_month
+from costs.selectors.pricing import book_of
 from kube.evictions import Cause
 from portal.web.api import ReadView
 from queues.api import describe

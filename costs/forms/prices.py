@@ -16,17 +16,9 @@ from costs.models.prices import LONGEST_MINUTES, Purpose
 from costs.money import NotMoney, places
 from costs.policy import Base, Policy, Rest, Spread
 from costs.rates import Basis, PriceKey, Purchase
+from costs.reason_texts import BASES
 from portal.web.forms import OnceForm
 
-BASES = {
-    Basis.COMMITTED: gettext_lazy("Committed"),
-    Basis.BORROWED: gettext_lazy("Borrowed"),
-    Basis.LENT_CREDIT: gettext_lazy("Lent out (credit)"),
-    Basis.ADMITTED: gettext_lazy("Admitted"),
-    Basis.RUNNING: gettext_lazy("Running"),
-    Basis.USED: gettext_lazy("Used"),
-    Basis.IDLE: gettext_lazy("Idle"),
-}
 PURCHASES = {
     Purchase.ON_DEMAND: gettext_lazy("on demand"),
     Purchase.RESERVED: gettext_lazy("reserved"),

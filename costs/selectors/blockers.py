@@ -1,11 +1,14 @@
-"""What keeps a period open, as short names with facts; pages say them in words."""
+"""What keeps a period open: short names with facts for programs, and words for people."""
 
 from __future__ import annotations
 
 from typing import Final, NamedTuple
 
+from django.utils.translation import gettext_lazy, ngettext
+
 from costs.models import Dispute, Period
 from costs.models.prices import Purpose
+from costs.reason_texts import NAMES
 from costs.selectors.inputs import newest_run, of_period
 from costs.selectors.reckoning import Given, given
 from tenants.models import User
@@ -22,6 +25,23 @@ CHANGED: Final = "changed_since"
 NOT_REVIEWED: Final = "not_reviewed"
 SECOND_PERSON: Final = "second_person"
 DISPUTED: Final = "open_disputes"
+#: In words; what is wrong with the bills names a source, or currencies.
+SENTENCES: Final = {
+    NO_BILL: gettext_lazy("No bill that covers exactly this month was taken."),
+    BILL_MISSING: gettext_lazy(
+        "%(subject)s has no bill of this month yet, and the month before had one."
+    ),
+    CURRENCIES: gettext_lazy(
+        "Its bills are in %(subject)s, and are not added up. Leave all but one currency out."
+    ),
+    BILL_NOT_FINAL: gettext_lazy("The bill of %(subject)s is not final: it may still change."),
+    NO_PRICES: gettext_lazy("The price book has no active prices or no policy."),
+    NOT_RUN: gettext_lazy("The month was not reconciled with a bill yet."),
+    CHANGED: gettext_lazy("Hours, bill, prices or policy have changed since the last run."),
+    NOT_REVIEWED: gettext_lazy("Nobody has reviewed it."),
+    SECOND_PERSON: gettext_lazy("What is charged is closed by somebody else than who reviewed it."),
+}
+_FINDINGS: Final = {code.value: label for code, label in NAMES.items()}
 
 
 class Blocker(NamedTuple):
@@ -35,6 +55,17 @@ class Blocker(NamedTuple):
     def __str__(self) -> str:
         """Return it as programs read it."""
         return f"{self.name} {self.subject}".strip()
+
+
+def sentence(blocker: Blocker) -> str:
+    """Say a reason to a person; a finding by its name and what it is about."""
+    if blocker.name == DISPUTED:
+        said = ngettext("%(n)s dispute is open.", "%(n)s disputes are open.", blocker.number)
+        return said % {"n": blocker.number}
+    if blocker.name in SENTENCES:
+        return str(SENTENCES[blocker.name]) % {"subject": blocker.subject}
+    name = _FINDINGS.get(blocker.name, blocker.name)
+    return f"{name}: {blocker.subject}." if blocker.subject else f"{name}."
 
 
 def blockers(period: Period, actor: User | None = None) -> list[Blocker]:
@@ -65,11 +96,14 @@ def _bills(using: Given) -> list[Blocker]:
 
 
 def _run(period: Period, using: Given) -> list[Blocker]:
+    """Return what a run still needs, or that there is none whose statements hold now."""
     found = []
-    if period.prices_id is None or period.policy_id is None:
+    if using.prices is None or not using.policies:
         found.append(Blocker(NO_PRICES))
     last = newest_run(period)
-    if last is None or not last.written:
+    # A month has prices and a policy of its own only from its first statements on.
+    fixed = period.prices_id is not None and period.policy_id is not None
+    if last is None or not last.written or not fixed:
         found.append(Blocker(NOT_RUN))
     elif last.inputs != of_period(period, using):
         found.append(Blocker(CHANGED))

@@ -15,7 +15,7 @@ from costs.models import Budget, PoolHour, PriceBook, TenantHour
 from costs.models.prices import Purpose
 from costs.selectors.hours import facts, within
 from costs.selectors.months import DAY, GRACE, Month
-from costs.selectors.pricing import Book, books, priced
+from costs.selectors.pricing import Book, offered, priced
 from costs.spending import DAYS, Forecast, Spent, forecast, total
 from costs.times import HOUR, Span, hours, instant, moment
 
@@ -87,7 +87,7 @@ def _unit(budget: Budget | None, month: Month) -> _Unit:
     if budget is None or budget.book is None:
         return _Unit(money=False, book=None)
     name = budget.book.name
-    found = (each for each in books(month, internal=False) if each.name == name)
+    found = (each for each in offered(month, internal=False) if each.name == name)
     return _Unit(money=True, book=next(found, None))
 
 

@@ -18,10 +18,11 @@ from costs.models import TenantHour
 from costs.money import PLACES, shown
 from costs.passing import charged
 from costs.rates import CREDITS, Basis, NotKnown, PriceKey, Purchase, Unpriced, quantity
+from costs.reason_texts import BASES
 from costs.selectors import hours
 from costs.selectors.generated import Generated, generated
 from costs.selectors.months import Month
-from costs.selectors.pricing import Book, books
+from costs.selectors.pricing import Book, book_of
 from costs.times import HOUR, Span, instant, moment
 from portal.web.errors import Refused
 
@@ -33,6 +34,15 @@ PROVIDER: Final = "GPU quota portal"
 _SUMS: Final = {
     Basis.COMMITTED: "committed", Basis.BORROWED: "borrowed", Basis.LENT_CREDIT: "lent",
 }  # fmt: skip
+
+_UNPRICED: Final = _(
+    "The policy of the price book “%(book)s” charges “%(basis)s”, and for that %(flavor)s has no "
+    "price at %(hour)s UTC."
+)
+_UNMEASURED: Final = _(
+    "The policy of the price book “%(book)s” charges “%(basis)s”, and that was not measured of "
+    "%(flavor)s at %(hour)s UTC."
+)
 
 
 class NotPriced(Refused):
@@ -71,10 +81,12 @@ def export(rows: QuerySet[TenantHour], cluster: str, month: Month, *, strict: bo
     ``NotPriced`` or ``NothingCharged`` if no whole file can be made.
     """
     middle = sum(month.span) // 2
-    found = [each for each in books(month, internal=False) if each.policies.at(middle)]
-    if not found:
-        raise NothingCharged(_("No price book with a policy is in use in this month."))
-    book = found[0]
+    book = book_of(month)
+    if book is None:
+        raise NothingCharged(_("No price book is in use in this month."))
+    if not book.policies.at(middle):
+        said = _("The price book “%(book)s” has no policy in this month, so nothing is charged.")
+        raise NothingCharged(said % {"book": book.name}, details={"book": book.name})
     flavors = set(rows.values_list("flavor", flat=True).distinct())
     made = Export(
         cluster=cluster, month=month, book=book, strict=strict, told=generated(),
@@ -109,19 +121,22 @@ def _refuse_gaps(made: Export, rows: QuerySet[TenantHour]) -> None:
                 if has:
                     made.book.prices.rate(_key(made, row["flavor"], basis), hour)
             except Unpriced as error:
-                raise _refusal(row["flavor"], basis, hour) from error
+                raise _refusal(_UNPRICED, made, row["flavor"], basis, hour) from error
     if any(Basis.USED in charged(p) for p in made.book.policies.values if p):
         for fact in hours.facts(known):
             try:
                 quantity(fact, Basis.USED)
             except NotKnown as error:
-                raise _refusal(fact.pool.flavor, Basis.USED, fact.hour) from error
+                flavor = fact.pool.flavor
+                raise _refusal(_UNMEASURED, made, flavor, Basis.USED, fact.hour) from error
 
 
-def _refusal(flavor: str, basis: Basis, hour: int) -> NotPriced:
-    sentence = _("%(basis)s time of %(flavor)s has no price, or was not measured, at %(hour)s.")
-    facts = {"basis": basis.value, "flavor": flavor, "hour": f"{moment(hour):%F %R}"}
-    return NotPriced(sentence % facts, details=facts)
+def _refusal(said: Any, made: Export, flavor: str, basis: Basis, hour: int) -> NotPriced:
+    facts = {
+        "basis": basis.value, "flavor": flavor, "hour": f"{moment(hour):%F %R}",
+        "book": made.book.name,
+    }  # fmt: skip
+    return NotPriced(said % (facts | {"basis": BASES[basis]}), details=facts)
 
 
 def _key(made: Export, flavor: str, basis: Basis) -> PriceKey:

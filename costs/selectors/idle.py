@@ -8,13 +8,13 @@ were not measured well enough, there is nothing to find.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
 from costs.facts import NOBODY, Fact, Hold, Pool, Quality
-from costs.models import TenantHour
+from costs.models import PoolHour, TenantHour
 from costs.models.cases import Case
 from costs.selectors import listening, standing
 from costs.selectors.holdings import holds, owners
@@ -97,6 +97,21 @@ def heard(cluster_id: int, span: Span, now: datetime) -> bool:
     gaps = listening.blind(cluster_id, span, now).all
     blind = sum(part.seconds for gap in gaps if (part := gap.cut(span)))
     return blind * _BLIND <= span.seconds
+
+
+def week_known(clusters: Iterable[int], now: datetime) -> bool:
+    """Return whether the last seven days were heard and counted; six queries for a cluster.
+
+    As long as they were not, it cannot be said that all quota was held.
+    """
+    span = week(now)
+    return all(heard(each, span, now) and _counted(each, span) for each in clusters)
+
+
+def _counted(cluster_id: int, span: Span) -> bool:
+    hours = PoolHour.objects.filter(within(span), cluster=cluster_id).order_by()
+    left = span.seconds - hours.values("hour").distinct().count() * HOUR
+    return left * _BLIND <= span.seconds
 
 
 def unheld(cluster_id: int, span: Span) -> Iterator[Found]:

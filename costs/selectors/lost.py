@@ -18,7 +18,6 @@ from django.db.models import Q
 
 from costs.lost import PLATFORM, Loss, LostRule, Why, back
 from costs.models import TenantHour
-from costs.models.prices import Purpose
 from costs.passing import purchase_of
 from costs.policy import Policy
 from costs.rates import Basis, PriceKey, Unpriced
@@ -26,7 +25,7 @@ from costs.selectors import losses
 from costs.selectors.holdings import owners
 from costs.selectors.hours import within
 from costs.selectors.months import Month
-from costs.selectors.pricing import Book, books
+from costs.selectors.pricing import Book
 from costs.times import instant, moment
 from queues.models import Eviction, Interval, Lifetime, Phase
 from queues.selectors.history import owned
@@ -171,13 +170,6 @@ def lost_month(
         _rows(tenant, list(found if most is None else found[:most])),
         worth,
     )
-
-
-def book_of(month: Month) -> Book | None:
-    """Return the book by which lost work is priced: what is charged goes before what informs."""
-    found = books(month, internal=False)
-    charged = (each for each in found if each.kind == Purpose.CHARGEBACK)
-    return next(charged, next(iter(found), None))
 
 
 def rule_of(book: Book | None, month: Month) -> LostRule:

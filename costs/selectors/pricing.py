@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
-from typing import Final
+from typing import Final, NamedTuple
 
-from django.db.models import Q
+from django.db.models import Max, Min, Q
 
 from costs.facts import Fact
 from costs.models import Period, PolicyVersion, PriceVersion
@@ -37,7 +38,10 @@ BASES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Book:
-    """A price book as it is used in a month, with its policies by date; ``kind`` is its purpose's key."""
+    """A price book as it is used in a month, with its policies by date; ``kind`` is its purpose's key.
+
+    ``begun`` says that it has had a month of its own by then.
+    """
 
     name: str
     purpose: str
@@ -45,6 +49,7 @@ class Book:
     version: int
     prices: PriceBook
     policies: Dated[Policy]
+    begun: bool = True
 
 
 @dataclass(slots=True)
@@ -98,22 +103,47 @@ class Priced:
         return any(line.rates for line in self.lines)
 
 
-def books(month: Month, *, internal: bool) -> list[Book]:
-    """Return the books that are in use in a month; four queries, however many there are.
+class Months(NamedTuple):
+    """What periods say of a book: its first one, the newest of its time, and that of the month."""
 
-    A month whose statements are written keeps the version that they were priced by. Lists that
-    are ``internal`` are not what a tenant pays.
+    first: datetime
+    newest: datetime | None
+    covers: bool
+    prices: int | None
+
+
+def book_of(month: Month) -> Book | None:
+    """Return the one book that a tenant's numbers of a month are by: wherever one has to do."""
+    return next(iter(offered(month, internal=False)), None)
+
+
+def books(month: Month, *, internal: bool) -> list[Book]:
+    """Return the books that are in use in a month, the one of ``book_of`` first; four queries.
+
+    A book for charging counts from its first month on: before, its prices are only prepared.
+    Lists that are ``internal`` are not what a tenant pays.
     """
-    # A period in another zone reaches over an edge of the month, and never over its middle.
-    middle = moment(sum(month.span) // 2)
-    fixed = Period.objects.filter(starts__lte=middle, ends__gt=middle, prices__isnull=False)
-    by_book: dict[int, int] = dict(fixed.values_list("book", "prices"))
+    found = offered(month, internal=internal)
+    return [
+        each
+        for place, each in enumerate(found)
+        if not place or each.begun or each.kind != Purpose.CHARGEBACK
+    ]
+
+
+def offered(month: Month, *, internal: bool) -> list[Book]:
+    """Return all books with active prices, also such as were never used; in order of ``_rank``.
+
+    A month whose statements are written keeps the version that they were priced by.
+    """
+    had = _months(month)
+    by_book = {book: each.prices for book, each in had.items() if each.prices is not None}
     versions = PriceVersion.objects.filter(
         Q(pk__in=by_book.values()) | (Q(state=VersionState.ACTIVE) & ~Q(book__in=by_book.keys()))
     )
     if not internal:
         versions = versions.exclude(book__purpose=Purpose.LIST)
-    found = versions.select_related("book").prefetch_related("prices").order_by("book__name")
+    rows = list(versions.select_related("book").prefetch_related("prices"))
     policies = _policies()
     return [
         Book(
@@ -123,9 +153,40 @@ def books(month: Month, *, internal: bool) -> list[Book]:
             version=each.number,
             prices=price_book(each),
             policies=policies.get(each.book_id, Dated([])),
+            begun=each.book_id in had and had[each.book_id].newest is not None,
         )
-        for each in found
+        for each in sorted(rows, key=lambda row: _rank(row, had.get(row.book_id)))
     ]
+
+
+def _months(month: Month) -> dict[int, Months]:
+    """Return of each book what its periods say; one query."""
+    # A period in another zone reaches over an edge of the month, and never over its middle.
+    middle = moment(sum(month.span) // 2)
+    covers = Q(starts__lte=middle, ends__gt=middle)
+    rows = Period.objects.order_by().values("book").annotate(
+        first=Min("starts"), newest=Max("starts", filter=Q(starts__lte=middle)),
+        one=Max("pk", filter=covers), fixed=Max("prices", filter=covers),
+    )  # fmt: skip
+    return {
+        row["book"]: Months(row["first"], row["newest"], row["one"] is not None, row["fixed"])
+        for row in rows
+    }
+
+
+def _rank(version: PriceVersion, had: Months | None) -> tuple[bool, int, int, bool, int]:
+    """Order books: with this month, with the newest one before, with a later one, with none.
+
+    Of two such, the one for charging goes first, then the older one. Never by name: a book that
+    is only prepared must not change what others have read.
+    """
+    step, when = 3, 0
+    if had is not None and had.covers:
+        step = 0
+    elif had is not None:
+        step, when = (1, -instant(had.newest)) if had.newest else (2, instant(had.first))
+    purpose = version.book.purpose
+    return purpose == Purpose.LIST, step, when, purpose != Purpose.CHARGEBACK, version.book_id
 
 
 def _policies() -> dict[int, Dated[Policy]]:

@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 
 from costs.models import BillFile, Period, PriceBook, Run, StatementLine
 from costs.models.states import move
-from costs.selectors.blockers import NOT_REVIEWED, SECOND_PERSON, blockers
+from costs.selectors.blockers import NOT_REVIEWED, SECOND_PERSON, blockers, sentence
 from costs.selectors.month_bills import rests_on
 from costs.selectors.months import Month
 from costs.selectors.periods import weights
@@ -117,9 +117,10 @@ def _refuse_blocked(period: Period, actor: User, allowed: set[str]) -> None:
     period.refresh_from_db()
     found = [each for each in blockers(period, actor) if each.name not in allowed]
     if found:
-        reasons = list(map(str, found))
-        sentence = _("This cannot be done yet: %(reasons)s.")
-        raise Blocked(sentence % {"reasons": "; ".join(reasons)}, details={"reasons": reasons})
+        said = _("This cannot be done yet. %(reasons)s") % {
+            "reasons": " ".join(map(sentence, found))
+        }
+        raise Blocked(said, details={"reasons": list(map(str, found))})
 
 
 @transaction.atomic

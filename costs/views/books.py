@@ -17,11 +17,12 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from costs.forms.prices import BASES, PURCHASES, BookForm, PolicyForm, PriceForm
+from costs.forms.prices import PURCHASES, BookForm, PolicyForm, PriceForm
 from costs.models import Period, PolicyVersion, PriceBook, PriceVersion
 from costs.models.prices import Purpose, VersionState
 from costs.money import add, from_minor, minor
 from costs.rates import Basis, Purchase
+from costs.reason_texts import BASES
 from costs.selectors import previews
 from costs.selectors.previews import Preview
 from costs.selectors.prices import switches

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, NamedTuple, cast
@@ -13,6 +13,7 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
@@ -20,6 +21,7 @@ from django.views.decorators.http import require_POST, require_safe
 from costs.models import Case
 from costs.selectors import cases as select
 from costs.selectors.generated import Generated, generated
+from costs.selectors.idle import week_known
 from costs.sentences import about, rule, title
 from costs.services import cases as service
 from costs.tasks import tell_owners
@@ -31,7 +33,7 @@ from portal.web.pages import page
 from portal.web.parts import Step
 from portal.web.wording import gpus, number
 from tenants import access
-from tenants.models import User
+from tenants.models import Cluster, User
 
 HEAD: Final = (
     "case", "state", "kind", "tenant", "cluster", "queue", "namespace", "workload", "flavor",
@@ -71,9 +73,10 @@ def tenant(request: HttpRequest, slug: str) -> HttpResponse:
     """List the cases of a tenant."""
     row = access.tenant(request.user, slug, "tenant.numbers")
     found = select.of_tenant(row.pk)
+    clusters = Cluster.objects.filter(queues__tenant=row).values_list("pk", flat=True).distinct()
     context = {
         "tenant": row, "sections": sections.of_tenant(request, row, "tenant-idle"),
-        **_lists(found), "csv": reverse("tenant-idle-csv", args=[slug]),
+        **_lists(found, clusters), "csv": reverse("tenant-idle-csv", args=[slug]),
         "jobs": idle_jobs.of_tenant(row) if access.can(request.user, "tenant.jobs", row) else [],
         "crumbs": [{"label": str(row), "url": reverse("tenant", args=[slug])}],
     }  # fmt: skip
@@ -97,7 +100,7 @@ def cluster(request: HttpRequest, slug: str) -> HttpResponse:
     row = access.cluster(request.user, slug, "cluster.details")
     found = select.of_cluster(row.pk)
     context = {
-        "cluster": row, "sections": sections.of_cluster(slug, "cluster-idle"), **_lists(found),
+        "cluster": row, "sections": sections.of_cluster(slug, "cluster-idle"), **_lists(found, [row.pk]),
         "crumbs": [
             {"label": _("Clusters"), "url": reverse("clusters")},
             {"label": str(row), "url": reverse("cluster", args=[slug])},
@@ -106,11 +109,11 @@ def cluster(request: HttpRequest, slug: str) -> HttpResponse:
     return page(request, "costs/cases.html", context)
 
 
-def _lists(found: list[Case]) -> dict[str, Any]:
+def _lists(found: list[Case], clusters: Iterable[int]) -> dict[str, Any]:
     lines = [_line(each) for each in found]
     still = [line for line in lines if line.case.state != Case.State.CLOSED]
     return {
-        "open": still,
+        "open": still, "known": bool(still) or week_known(clusters, timezone.now()),
         "closed": [line for line in lines if line.case.state == Case.State.CLOSED],
         "figures": [
             shown.Figure("devices", str(label), number(sum(x.case.devices for x in still if x.case.kind == kind)), note)

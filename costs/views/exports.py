@@ -23,7 +23,7 @@ from costs.selectors import focus_export, workload_hours
 from costs.selectors.generated import generated
 from costs.selectors.hours import SUMMED, within
 from costs.selectors.months import Month
-from costs.selectors.pricing import Book, books
+from costs.selectors.pricing import Book, book_of
 from costs.times import HOUR, Span, instant
 from costs.used import Use
 from costs.views import files
@@ -98,7 +98,7 @@ def workloads(request: HttpRequest, slug: str) -> StreamingHttpResponse:
     month = _month(request)
     book = None
     if access.can(request.user, "tenant.costs", row):
-        book = next(iter(books(month, internal=False)), None)
+        book = book_of(month)
     rows = _workloads(slug, month, book)
     return files.streamed(["workloads", slug, str(month)], WORKLOADS, rows)
 

@@ -14,42 +14,12 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from costs.models import Discrepancy
 from costs.rates import Basis
+from costs.reason_texts import BASES, NAMES
 from costs.states import Code, Unit
-from costs.views import shown
 from costs.views.words import hours_text, money_text
 from portal.web.wording import visible
 
-#: What each finding is called, and what a person does about it.
-NAMES: Final = {
-    Code.HARVEST_GAP: gettext_lazy("No cluster data"),
-    Code.INTERVAL_GAP: gettext_lazy("Held differs from Kueue"),
-    Code.STUCK_OPEN: gettext_lazy("Ends not exactly known"),
-    Code.OVER_CAPACITY: gettext_lazy("More than exists"),
-    Code.OVERDRAFT: gettext_lazy("Held above quota"),
-    Code.RUN_OVER_ADMIT: gettext_lazy("Runs uncounted"),
-    Code.ADMIT_NOT_RUNNING: gettext_lazy("Admitted, not running"),
-    Code.UNMANAGED: gettext_lazy("Bypasses Kueue"),
-    Code.UNATTRIBUTED: gettext_lazy("Nobody's"),
-    Code.UNATTRIBUTED_USE: gettext_lazy("Use without a pod"),
-    Code.USED_UNKNOWN: gettext_lazy("Use not known"),
-    Code.SHARED_DEVICE: gettext_lazy("Shared device"),
-    Code.MIG_MISMATCH: gettext_lazy("Other slice than asked"),
-    Code.ORPHAN_NODE: gettext_lazy("Billed, not in the cluster"),
-    Code.CLUSTER_NOT_BILLED: gettext_lazy("In the cluster, not billed"),
-    Code.OVER_BILLED: gettext_lazy("Billed longer than seen"),
-    Code.UNDER_BILLED: gettext_lazy("Seen longer than billed"),
-    Code.UNTAGGED: gettext_lazy("No tag"),
-    Code.MISTAGGED: gettext_lazy("Tag of another tenant"),
-    Code.UNPRICED: gettext_lazy("No price"),
-    Code.RATE_DRIFT: gettext_lazy("Bill differs from prices"),
-    Code.CURRENCY_MISSING: gettext_lazy("No exchange rate"),
-    Code.LATE_CORRECTION: gettext_lazy("Corrects an earlier month"),
-    Code.DOUBLE_SPLIT: gettext_lazy("Split by the provider"),
-    Code.FLAVOR_CONFLICT: gettext_lazy("Node of no one flavor"),
-    Code.PROVISIONAL: gettext_lazy("Not final"),
-    Code.MATCHED: gettext_lazy("Matches"),
-    Code.WITHIN_TOLERANCE: gettext_lazy("Within tolerance"),
-}
+#: What a person does about each finding.
 TODO: Final = {
     Code.HARVEST_GAP: gettext_lazy(
         "Count the hours again if the cluster's history came later. Otherwise say why the guess "
@@ -183,7 +153,7 @@ def _unpriced(row: Discrepancy, facts: Facts) -> str:
 
 def _basis(facts: Facts) -> str:
     known = [each for each in Basis if each == facts.get("basis")]
-    return str(shown.BASES.get(known[0], known[0])).lower() if known else ""
+    return str(BASES.get(known[0], known[0])).lower() if known else ""
 
 
 def _drift(row: Discrepancy, facts: Facts) -> str:

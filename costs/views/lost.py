@@ -26,10 +26,10 @@ from costs.selectors.lost import (
     Lost,
     LostMonth,
     Worth,
-    book_of,
     lost_month,
     rule_of,
 )
+from costs.selectors.pricing import book_of
 from costs.times import moment
 from costs.views import files, places, sections, shown
 from costs.views.asked import asked, exactly, query

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 from django.urls import reverse
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy
 
 from costs.models import Discrepancy, Period
 from costs.policy import Bucket
@@ -37,20 +37,6 @@ BUCKETS: Final = {
     Bucket.UNALLOCATED: (gettext_lazy("Unallocated"), gettext_lazy("no rule gives it to anybody")),
     Bucket.GRANTED: (gettext_lazy("Granted"), gettext_lazy("credits after disputes")),
     Bucket.LOST: (gettext_lazy("Lost work"), gettext_lazy("given back to tenants")),
-}
-
-
-#: What is wrong with the bills of a month; the subject is a source, or currencies.
-BILLS: Final = {
-    known.BILL_MISSING: gettext_lazy(
-        "%(subject)s has no bill of this month yet, and the month before had one."
-    ),
-    known.CURRENCIES: gettext_lazy(
-        "Its bills are in %(subject)s, and are not added up. Leave all but one currency out."
-    ),
-    known.BILL_NOT_FINAL: gettext_lazy(
-        "The bill of %(subject)s is not final: it may still change."
-    ),
 }
 
 
@@ -93,35 +79,20 @@ def _finding(row: Discrepancy) -> Reason:
 
 
 def _reason(period: Period, blocker: Blocker) -> Reason:
+    """Say a reason, with the place where it can be settled."""
     here = reverse("costs-period", args=[period.pk])
-    books = reverse("costs-book", args=[period.book_id])
-    if blocker.name in BILLS:
-        said = str(BILLS[blocker.name]) % {"subject": blocker.subject}
-        return Reason(said, f"{here}#bills", _("Bills"))
+    said = known.sentence(blocker)
     match blocker.name:
-        case known.NO_BILL:
-            return Reason(_("No bill that covers exactly this month was taken."))
+        case known.BILL_MISSING | known.CURRENCIES | known.BILL_NOT_FINAL:
+            return Reason(said, f"{here}#bills", _("Bills"))
         case known.NO_PRICES:
-            return Reason(
-                _("The price book has no active prices or no policy."), books, _("Price book")
-            )
+            return Reason(said, reverse("costs-book", args=[period.book_id]), _("Price book"))
         case known.NOT_RUN:
-            return Reason(
-                _("The month was not reconciled with a bill yet."), f"{here}#run", _("Run")
-            )
+            return Reason(said, f"{here}#run", _("Run"))
         case known.CHANGED:
-            return Reason(
-                _("Hours, bill, prices or policy have changed since the last run."),
-                f"{here}#run", _("Run again"),
-            )  # fmt: skip
+            return Reason(said, f"{here}#run", _("Run again"))
         case known.NOT_REVIEWED:
-            return Reason(_("Nobody has reviewed it."), here, _("Review"))
-        case known.SECOND_PERSON:
-            return Reason(_("What is charged is closed by somebody else than who reviewed it."))
+            return Reason(said, here, _("Review"))
         case known.DISPUTED:
-            return Reason(
-                ngettext("%(n)s dispute is open.", "%(n)s disputes are open.", blocker.number)
-                % {"n": blocker.number},
-                f"{here}#disputes", _("Answer"),
-            )  # fmt: skip
-    return Reason(finding_words.name(blocker.name))
+            return Reason(said, f"{here}#disputes", _("Answer"))
+    return Reason(said)

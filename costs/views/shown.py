@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy
 from costs.facts import Quality
 from costs.money import shown as places
 from costs.policy import Base
-from costs.rates import Basis
+from costs.reason_texts import BASES
 from costs.selectors.hours import Sums
 from costs.selectors.months import Day
 from costs.selectors.pricing import Line, Priced
@@ -47,15 +47,6 @@ NOTES: Final = {
     "borrowed": gettext_lazy("held above the quota"),
     "lent": gettext_lazy("unused quota that others had"),
     "idle": gettext_lazy("quota that nobody had"),
-}
-BASES: Final = {
-    Basis.COMMITTED: gettext_lazy("Committed"),
-    Basis.BORROWED: gettext_lazy("Borrowed"),
-    Basis.LENT_CREDIT: gettext_lazy("Lent out (credit)"),
-    Basis.ADMITTED: gettext_lazy("Admitted"),
-    Basis.RUNNING: gettext_lazy("Running"),
-    Basis.USED: gettext_lazy("Used"),
-    Basis.IDLE: gettext_lazy("Idle"),
 }
 QUALITIES: Final = {
     Quality.OBSERVED: gettext_lazy("observed"),

@@ -18,10 +18,11 @@ from django.views.decorators.http import require_safe
 from costs import passing
 from costs.models import Dispute, Period, Statement, StatementLine
 from costs.rates import Basis
+from costs.reason_texts import BASES
 from costs.selectors import statements
 from costs.selectors.generated import generated
 from costs.services.periods import CORRECTION, CREDIT
-from costs.views import files, sections, shown
+from costs.views import files, sections
 from costs.views.home import dispute_rows
 from costs.views.period_words import LOOKS, local, month_text
 from costs.views.policy_words import policy_text
@@ -195,4 +196,4 @@ def basis_text(value: str) -> str:
     if value in _OTHERS:
         return str(_OTHERS[value])
     known = [each for each in Basis if each == value]
-    return str(shown.BASES.get(known[0], value)) if known else value
+    return str(BASES.get(known[0], value)) if known else value

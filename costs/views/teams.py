@@ -19,7 +19,7 @@ from costs.facts import Pool
 from costs.selectors.generated import generated
 from costs.selectors.months import DAY
 from costs.selectors.pool_month import pools_of
-from costs.selectors.pricing import Book, books
+from costs.selectors.pricing import Book, offered
 from costs.selectors.teams import PRICES, Of, Team, Teams, teams
 from costs.selectors.tenant_month import Place
 from costs.times import HOUR, Span, moment
@@ -109,7 +109,7 @@ def cluster(request: HttpRequest, slug: str) -> HttpResponse:
     wanted = places.of_one_cluster(asked(request), slug)
     pools = pools_of(row.pk, wanted.month)
     here = places.chosen(slug, wanted, pools)
-    using = books(wanted.month, internal=True)
+    using = offered(wanted.month, internal=True)
     chosen = _chosen(request, using)
     found = Teams([], {}, set())
     if here:
@@ -146,7 +146,7 @@ def cluster_csv(request: HttpRequest, slug: str) -> HttpResponse:
     """Give what the chart shows as a file, a row for each day and tenant."""
     row = access.cluster(request.user, slug, "cluster.details")
     wanted = places.of_one_cluster(asked(request), slug)
-    using = books(wanted.month, internal=True)
+    using = offered(wanted.month, internal=True)
     chosen = _chosen(request, using)
     asked_for = (request.GET.get("basis", chosen.of), request.GET.get("book", _key(chosen.book)))
     if wanted.wrong or asked_for != (chosen.of, _key(chosen.book)):

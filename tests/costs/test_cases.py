@@ -10,7 +10,7 @@ import time_machine
 
 from costs import tasks
 from costs.facts import Quality
-from costs.models import Case
+from costs.models import Case, PoolHour, Run
 from costs.selectors.idle import heard, not_running, not_used, unheld, week
 from costs.services import cases
 from costs.times import HOUR, instant, moment
@@ -370,10 +370,51 @@ def test_lists_and_the_file_say_the_same(case, watched, client):
     assert "Language" in stored.said(client.get("/clusters/lab/costs/idle/"))
 
 
-def test_nothing_idle_says_what_was_looked_at(lab, client):
-    client.force_login(lab.alice)
+def counted_hours(lab, *ago):
+    """Say that hours were counted: so many before the last whole one."""
+    end = week(NOW).ends
+    run = Run.objects.create(
+        cluster=lab.cluster, starts=moment(end - HOUR), ends=moment(end), result="r"
+    )
+    PoolHour.objects.bulk_create(
+        PoolHour(
+            hour=moment(end - (n + 1) * HOUR), run=run, cluster=lab.cluster, flavor="a100",
+            resource=GPU, ready=0, cordoned=0, down=0, nominal=0, borrowed=0, overdraft=0,
+        )
+        for n in ago
+    )  # fmt: skip
 
-    assert "Nothing is idle" in stored.said(client.get("/t/nlp/costs/idle/"))
+
+@pytest.mark.parametrize("who", ["alice", "carol"])
+def test_nothing_idle_is_said_of_seven_counted_days_alone(watched, client, who):
+    page = "/t/nlp/costs/idle/" if who == "alice" else "/clusters/lab/costs/idle/"
+    client.force_login(getattr(watched, who))
+    with time_machine.travel(NOW, tick=False):
+        before = stored.said(client.get(page))
+        counted_hours(watched, *range(3, 6 * 24))
+        still = stored.said(client.get(page))
+        # The newest hours are counted a little later than they end.
+        counted_hours(watched, *range(6 * 24, 7 * 24))
+        after = stored.said(client.get(page))
+
+    for said in (before, still):
+        assert "Not known yet Fewer than seven days were counted" in said
+        assert "All quota was held" not in said
+    assert "Nothing is idle All quota was held at some moment" in after
+
+
+def test_of_a_week_that_went_unheard_nothing_is_said_either(watched, client):
+    counted_hours(watched, *range(7 * 24))
+    client.force_login(watched.alice)
+    with time_machine.travel(NOW, tick=False):
+        client.get("/t/nlp/costs/idle/")
+        with counted("costs: tenant's idle cases, none"):
+            assert "Nothing is idle" in stored.said(client.get("/t/nlp/costs/idle/"))
+        Gap.objects.create(
+            cluster=watched.cluster, kind="Workload", starts=days(3), ends=days(2), cause="lost",
+            healed="listed",
+        )  # fmt: skip
+        assert "Not known yet" in stored.said(client.get("/t/nlp/costs/idle/"))
 
 
 def test_queries_do_not_grow(case, watched, client):

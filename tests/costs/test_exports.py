@@ -11,6 +11,8 @@ from django.core.management import CommandError, call_command
 from costs.facts import Quality
 from costs.focus_columns import COLUMNS, CONDITIONAL
 from costs.ingest.focus_rules import check
+from costs.models import PriceBook
+from costs.policy import Base, Policy
 from costs.rates import Basis, PriceKey
 from costs.services import prices
 from costs.times import HOUR
@@ -123,6 +125,41 @@ def test_without_a_price_there_is_no_file_that_looks_whole(lab, client):
 
     assert answer.status_code == 422
     assert "GP-5501" in answer.content.decode()
+    assert (
+        "The policy of the price book “main chargeback” charges “Borrowed”, and for that a100 has "
+        "no price at 2026-11-01 00:00 UTC."
+    ) in stored.said(answer)
+
+
+def test_without_a_measurement_there_is_no_file_either(priced, client):
+    book = PriceBook.objects.get()
+    policy = Policy(base=Base.USED)
+    version = prices.propose_policy(book=book, starts=OCTOBER, policy=policy, actor=priced.carol)
+    prices.activate_policy(version=version, actor=priced.dave)
+    version = prices.draft(book=book, actor=priced.carol)
+    key = PriceKey("a100", Basis.USED)
+    prices.set_price(version=version, key=key, starts=OCTOBER, rate=Decimal(1))
+    prices.activate(version=version, actor=priced.dave)
+    blind = stored.fact(stored.at(2), "cv", committed=8, own=8, running=8, use=Use(0, 0, HOUR))
+    stored.store(priced.cluster, blind)
+    client.force_login(priced.dave)
+
+    assert (
+        "charges “Used”, and that was not measured of a100 at 2026-11-02 00:00 UTC."
+    ) in stored.said(client.get("/clusters/lab/costs/focus.csv", MONTH))
+
+
+def test_a_book_without_a_policy_is_named(lab, client):
+    book = PriceBook.objects.create(name="main chargeback", purpose="chargeback", currency="USD")
+    version = prices.draft(book=book, actor=lab.carol)
+    key = PriceKey("a100", Basis.COMMITTED)
+    prices.set_price(version=version, key=key, starts=OCTOBER, rate=Decimal(1))
+    prices.activate(version=version, actor=lab.dave)
+    client.force_login(lab.dave)
+
+    assert "The price book “main chargeback” has no policy in this month" in stored.said(
+        client.get("/clusters/lab/costs/focus.csv", MONTH)
+    )
 
 
 def test_without_a_book_there_is_no_file(lab, client):

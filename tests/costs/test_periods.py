@@ -6,9 +6,20 @@ import pytest
 from django.db import DatabaseError, IntegrityError, connection, transaction
 
 from costs.ledger import ledger
-from costs.models import Discrepancy, ExchangeRate, Period, PoolHour, Statement, TenantHour
+from costs.models import (
+    Discrepancy,
+    ExchangeRate,
+    Period,
+    PoolHour,
+    PriceBook,
+    Statement,
+    TenantHour,
+)
+from costs.selectors import blockers as known
+from costs.selectors.blockers import Blocker, blockers, sentence
 from costs.selectors.periods import as_billed, as_restated
 from costs.services import closing, facts, periods
+from costs.states import Code
 from costs.times import HOUR, Span, instant
 from tests.costs.ledger_rows import (
     ITEMS,
@@ -87,8 +98,9 @@ def test_a_period_with_a_blocker_is_not_closed_and_the_blocker_is_named(lab):
         period=period, code="harvest_gap", subject="lab 02:10", difference=-1800, whole=3600,
         blocks=True,
     )  # fmt: skip
-    with pytest.raises(closing.Blocked, match="harvest_gap lab 02:10"):
+    with pytest.raises(closing.Blocked, match="No cluster data: lab 02:10") as refused:
         closing.close(period=period, actor=lab.dave)
+    assert refused.value.details == {"reasons": ["harvest_gap lab 02:10"]}
     with pytest.raises(DatabaseError, match="harvest_gap lab 02:10"), transaction.atomic():
         Period.objects.filter(pk=period.pk).update(
             state="closed", closed_by=lab.dave, closed_at=OCTOBER
@@ -102,7 +114,7 @@ def test_a_period_with_a_blocker_is_not_closed_and_the_blocker_is_named(lab):
 
 def test_one_person_alone_closes_no_chargeback(lab):
     period = reviewed(lab, written(lab, book_of(lab), 10, *ITEMS))
-    with pytest.raises(closing.Blocked, match="second_person"):
+    with pytest.raises(closing.Blocked, match="closed by somebody else than who reviewed it"):
         closing.close(period=period, actor=lab.carol)
 
 
@@ -110,13 +122,38 @@ def test_a_period_without_statements_is_not_closed(lab):
     period = reviewed(lab, periods.open_period(book=book_of(lab), year=2026, number=10))
     with pytest.raises(closing.Blocked) as refused:
         closing.close(period=period, actor=lab.dave)
-    assert refused.value.details == {"reasons": ["no_bill", "no_prices_or_policy"]}
+    assert refused.value.details == {"reasons": ["no_bill", "not_reconciled"]}
+    assert str(refused.value.message) == (
+        "This cannot be done yet. No bill that covers exactly this month was taken. "
+        "The month was not reconciled with a bill yet."
+    )
+
+
+def test_a_month_that_was_only_opened_lacks_no_prices(lab):
+    """It has prices and a policy: only no run has happened yet."""
+    period = periods.open_period(book=book_of(lab), year=2026, number=10)
+    bare = PriceBook.objects.create(name="bare", purpose="chargeback", currency="USD")
+    without = periods.open_period(book=bare, year=2026, number=10)
+
+    assert {"no_prices_or_policy", "not_reconciled"} & {each.name for each in blockers(period)} == {
+        "not_reconciled"
+    }
+    assert "no_prices_or_policy" in {each.name for each in blockers(without)}
+
+
+@pytest.mark.parametrize("code", Code)
+def test_no_reason_is_said_as_a_code(code):
+    names = {
+        value for key, value in vars(known).items() if key.isupper() and isinstance(value, str)
+    }
+    for name in {code.value, *names - {known.NOT_OVER}}:
+        assert name not in sentence(Blocker(name, "lab"))
 
 
 def test_a_bill_that_is_not_final_keeps_a_period_open(lab):
     bill = bill_of(10, "100", finalized=False)
     period = reviewed(lab, written(lab, book_of(lab), 10, item("nlp", "100"), bill=bill))
-    with pytest.raises(closing.Blocked, match="bill_not_final"):
+    with pytest.raises(closing.Blocked, match="is not final: it may still change"):
         closing.close(period=period, actor=lab.dave)
 
 
