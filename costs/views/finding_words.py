@@ -67,6 +67,11 @@ def todo(code: str) -> str:
     return str(TODO.get(Code(code), ""))
 
 
+_OF_MACHINES: Final = frozenset(
+    {Code.ORPHAN_NODE, Code.CLUSTER_NOT_BILLED, Code.OVER_BILLED, Code.UNDER_BILLED}
+)
+
+
 def sentence(row: Discrepancy) -> str:
     """Explain a finding with its numbers."""
     say = SENTENCES.get(Code(row.code))
@@ -80,8 +85,11 @@ def size(row: Discrepancy, value: Decimal, currency: str) -> str:
             return f"{money_text(value, currency)} {currency}"
         case Unit.ROWS:
             return f"{int(value):,}"
-    # A gap is one of a cluster's time and of no device.
-    shape = _("%(n)s h") if row.code == Code.HARVEST_GAP else _("%(n)s device-h")
+    # A gap is one of a cluster's time, and a bill counts the hours of whole machines.
+    if row.code == Code.HARVEST_GAP:
+        shape = _("%(n)s h")
+    else:
+        shape = _("%(n)s machine-h") if row.code in _OF_MACHINES else _("%(n)s device-h")
     return shape % {"n": hours_text(Fraction(value))}
 
 
