@@ -60,9 +60,14 @@ def worked(lab):
     return lab
 
 
+def asked(url):
+    """Return the month as a query, where an address does not name it itself."""
+    return {} if url.startswith("/api/") else MONTH
+
+
 def read(client, url):
     """Return all that a person or a program is told; times of the clock do not move here."""
-    answer = client.get(url, MONTH)
+    answer = client.get(url, asked(url))
     assert answer.status_code == 200, url
     if answer.streaming:
         return b"".join(answer.streaming_content).decode()
@@ -88,7 +93,7 @@ def test_a_book_that_is_only_prepared_changes_no_number(worked, client, had, who
 
 def may(client, url):
     """Return whether the viewer has this page at all: jobs are the tenant's."""
-    return client.get(url, MONTH).status_code == 200
+    return client.get(url, asked(url)).status_code == 200
 
 
 def test_the_order_of_books(lab):

@@ -164,8 +164,8 @@ def test_the_source_is_good_while_the_demo_runs(lab, store, monkeypatch):
                 at = int(datetime.now(UTC).timestamp()) + 1
                 until(lambda: len(client.ask("up == 1", at)) == len(NODES))
                 pods = client.ask(f'count by (pod,instance) ({ACTIVE}{{pod!=""}})', at)
-            # The first look may have come before all four were scraped.
-            assert metrics.check(source)
+            # A first look may have come before all four were scraped.
+            until(lambda: metrics.check(source) and whole(source))
     finally:
         found.shutdown()
         found.server_close()
@@ -176,6 +176,12 @@ def test_the_source_is_good_while_the_demo_runs(lab, store, monkeypatch):
         ("train-bert-7-abc", "gpu-2", 4)
     ]
     assert not GaugeHour.objects.exists()
+
+
+def whole(source):
+    """Return whether the last look at a source found the devices of all nodes."""
+    source.refresh_from_db()
+    return source.found["metrics"] == {ACTIVE: len(NODES) * A_NODE}
 
 
 def pod_of(name, node, gpus, **meta):
