@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -79,7 +80,7 @@ def measure(cluster: Cluster, span: Span) -> bool:
     known = {instant(each) for each in rows.values_list("hour", flat=True)}
     wanted = [hour for hour in hours(span) if hour.starts not in known]
     for hour in wanted:
-        patiently(lambda hour=hour: _ask(cluster, hour))  # type: ignore[misc]
+        patiently(partial(_ask, cluster, hour))
     return bool(wanted)
 
 

@@ -8,7 +8,6 @@ import pytest
 import time_machine
 from django.core.management import CommandError, call_command
 
-from costs.facts import Quality
 from costs.focus_columns import COLUMNS, CONDITIONAL
 from costs.ingest.focus_rules import check
 from costs.models import PriceBook
@@ -36,25 +35,6 @@ def in_december():
 def read(answer):
     text = b"".join(answer.streaming_content).decode("utf-8-sig")
     return list(csv.DictReader(io.StringIO(text)))
-
-
-@pytest.fixture
-def priced(lab):
-    book = book_of(lab)
-    version = prices.draft(book=book, actor=lab.carol)
-    for basis, rate in ((Basis.COMMITTED, "2.50"), (Basis.BORROWED, "1.25"), (Basis.LENT_CREDIT, "1.25"),
-                        (Basis.ADMITTED, "3")):  # fmt: skip
-        key = PriceKey("a100", basis)
-        prices.set_price(version=version, key=key, starts=OCTOBER, rate=Decimal(rate))
-    prices.activate(version=version, actor=lab.dave)
-    use = Use(500 * HOUR, HOUR, HOUR)
-    stored.store(
-        lab.cluster,
-        stored.fact(stored.at(1), "nlp", committed=16, own=12, lent=2, running=1, use=use),
-        stored.fact(stored.at(1), "cv", committed=8, own=8, borrowed=2),
-        stored.fact(stored.at(1, 1), "nlp", committed=16, quality=Quality.MISSING),
-    )
-    return lab
 
 
 def test_every_hour_stands_in_the_file(priced, client):

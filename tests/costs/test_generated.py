@@ -13,7 +13,6 @@ from costs.selectors.generated import generated
 from costs.times import HOUR, Span, instant
 from tests.costs import stored
 from tests.costs.ledger_rows import book_of, closed, item
-from tests.costs.test_exports import priced  # noqa: F401 - a fixture
 from tests.queues.api import ROOT
 
 MONTH = {"month": "2026-11"}
@@ -79,7 +78,7 @@ def test_hours_of_a_file_say_it_each_for_itself(made, client):
     assert {row["generated"] for row in rows(client.get(url, MONTH))} == {"true"}
 
 
-def test_focus_rows_say_it_in_a_column_of_ours(priced, client):  # noqa: F811
+def test_focus_rows_say_it_in_a_column_of_ours(priced, client):
     client.force_login(priced.dave)
     url = "/clusters/lab/costs/focus.csv"
     assert {row["x_Generated"] for row in rows(client.get(url, MONTH))} == {"false"}

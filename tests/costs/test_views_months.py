@@ -245,6 +245,11 @@ def test_the_first_month_of_a_book_is_opened_by_hand(lab, client):
     assert not Period.objects.exists()
     assert ask(client, lab, "dave", "/costs/periods/open/", data).status_code == 302
     assert f"{Period.objects.get().starts:%F %H}" == "2026-10-31 23"
+    stored.store(lab.cluster, *w16(stored.at(30, 20)))
+    for unmeant in ("2000-01", "2026-09", "2199-12"):
+        posted = {**data, "month": unmeant}
+        assert ask(client, lab, "dave", "/costs/periods/open/", posted).status_code == 422
+    assert Period.objects.count() == 1
     assert ask(client, lab, "dave", "/costs/periods/open/", data).status_code == 422
 
 

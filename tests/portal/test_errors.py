@@ -2,10 +2,12 @@
 
 import pytest
 from django.core.exceptions import PermissionDenied, SuspiciousOperation
+from django.db import IntegrityError
 from django.http import Http404, HttpResponse, HttpResponseRedirect
 from django.test import Client, override_settings
 from django.urls import path
 from django.views.decorators.csrf import csrf_exempt
+from psycopg.errors import ExclusionViolation, NotNullViolation, UniqueViolation
 from rest_framework.decorators import api_view, permission_classes
 from rest_framework.exceptions import NotAuthenticated, ValidationError
 from rest_framework.permissions import AllowAny
@@ -23,6 +25,20 @@ RAISE = {
     "broken": RuntimeError("secret-state"),
     "unauthenticated": NotAuthenticated(),
     "invalid": ValidationError({"nominal": ["not a number"]}),
+}
+
+
+def refused_by_the_database(cause):
+    """Return an error as Django raises it: its own, because of the driver's."""
+    error = IntegrityError("secret-row")
+    error.__cause__ = cause
+    return error
+
+
+RAISE |= {
+    "taken": refused_by_the_database(UniqueViolation()),
+    "overlaps": refused_by_the_database(ExclusionViolation()),
+    "defect": refused_by_the_database(NotNullViolation()),
 }
 
 
@@ -71,6 +87,8 @@ def browser():
         ("refused", 422, "GP-1203"),
         ("stale", 409, "GP-1002"),
         ("not-allowed", 403, "GP-1003"),
+        ("taken", 409, "GP-1002"),
+        ("overlaps", 409, "GP-1002"),
         ("missing", 404, "GP-1404"),
         ("denied", 403, "GP-1403"),
         ("suspicious", 400, "GP-1400"),
@@ -97,6 +115,10 @@ def test_a_program_gets_the_same_facts_as_json(browser, what, status):
     assert response["Content-Type"] == "application/problem+json"
     assert set(response.json()) >= {"type", "title", "status", "detail", "code", "request_id"}
     assert "secret" not in response.content.decode()
+
+
+def test_what_the_database_refuses_otherwise_is_a_defect(browser):
+    assert browser.get("/fail/defect").status_code == 500
 
 
 def test_an_error_names_its_field(browser):

@@ -7,7 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from django.http import Http404
 
+from portal.demo import views
 from portal.settings import env
 
 ROOT = Path(__file__).parents[2]
@@ -259,3 +261,10 @@ def test_pages_may_connect_to_the_portal_alone(url, sources):
     policy = "settings.CONTENT_SECURITY_POLICY['DIRECTIVES']['connect-src']"
 
     assert shown(policy, GPUPORTAL_LIVE_URL=url) == sources
+
+
+def test_a_name_that_cannot_be_one_is_nobody_of_the_demo(rf, settings):
+    """The name is looked for among the cast first: no text that a database refuses gets there."""
+    settings.DEMO = True
+    with pytest.raises(Http404):
+        views.sign_in(rf.post("/demo/sign-in", {"username": "a\0"}))

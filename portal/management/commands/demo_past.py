@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -106,7 +107,7 @@ class Command(BaseCommand):
         for n, span in enumerate(parts, 1):
             fresh = measured and past_use.measure(row.cluster, span)
             if fresh or span not in done:
-                past_use.patiently(lambda span=span: hourly.count(cluster=row.cluster, span=span))  # type: ignore[misc]
+                past_use.patiently(partial(hourly.count, cluster=row.cluster, span=span))
             mine.update(counted=F("counted") + span.seconds // HOUR)
             if not n % TELL:
                 self.say(f"hours counted: {100 * n // len(parts)} %")
