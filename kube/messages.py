@@ -67,7 +67,7 @@ _NAMES: Final = {
 _RELATIONS: Final = {
     "GP-2150": "the name {name} is used twice",
     "GP-2151": "there is no {kind} named {name}",
-    "GP-2152": "the namespace {namespace} belongs to the tenant {tenant} already",
+    "GP-2152": "the tenants {tenants} both have an entry in the namespace {namespace}: it can be of one only",
     "GP-2153": "the tree of departments has a circle: {path}",
     "GP-2154": "a department cannot be its own parent",
     "GP-2155": "the name default makes Kueue put this {kind} on every job that names none",
@@ -81,13 +81,13 @@ _QUOTAS: Final = {
     "GP-2162": "{flavor} has {resource} but no line for {missing}: its jobs would wait for ever; "
     "add the line beside it",
     "GP-2163": "the flavor {flavor} hands out {offered}, not {resource}",
-    "GP-2164": "borrowing_limit is set, but there is no {owner} to borrow from: leave it out",
-    "GP-2165": "lending_limit is set, but there is no {owner} to lend to: leave it out",
-    "GP-2166": "lending_limit {lending} is above nominal {nominal}",
+    "GP-2164": "a borrowing limit is set, but there is no {owner} to borrow from: leave it out",
+    "GP-2165": "a lending limit is set, but there is no {owner} to lend to: leave it out",
+    "GP-2166": "the lending limit {lending} is above the nominal quota {nominal}",
     "GP-2167": "at least one quota line is needed: without any, no job can start",
     "GP-2168": "{resource} is {actual} for {devices} devices of {flavor}; in proportion it is "
     "{expected} ({ratio} per device)",
-    "GP-2169": "borrowing_limit of {resource} is {actual}; to borrow devices of {flavor} up to "
+    "GP-2169": "the borrowing limit of {resource} is {actual}; to borrow devices of {flavor} up to "
     "their own limit it takes {expected}",
     "GP-2170": "{count} {things}; Kueue takes at most {limit}",
     "GP-2171": "{count} flavors; Kueue 0.17.0 to 0.17.4 can show only {limit} in the status of "
@@ -113,7 +113,7 @@ _FLAVORS: Final = {
     "GP-2188": "kubernetes.io/hostname can only be the last level",
     "GP-2189": "the level {level} is written twice",
     "GP-2190": "write 1 to {limit} levels, here are {count}",
-    "GP-2191": "a MIG flavor needs mig_profile, and only a MIG flavor has one",
+    "GP-2191": "a MIG flavor needs a MIG profile, and only a MIG flavor has one",
     "GP-2192": "the profile {profile} belongs to {expected}, not to {resource}",
     "GP-2193": "{field} needs a flavor with a device resource",
 }

@@ -52,6 +52,8 @@ _YAML_NUMBER: Final = (
     r"[0-9]+(\.[0-9]*)?(e[0-9]+)?|0x[0-9a-f]+|0o[0-7]+|0b[01]+|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}"
 )
 _INVISIBLE: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+#: Letters and symbols that are drawn as nothing: Hangul fillers, the blank Braille pattern.
+_BLANK: Final = frozenset("\u115f\u1160\u3164\uffa0\u2800")
 _LOOKALIKES: Final = frozenset({"LATIN", "CYRILLIC", "GREEK"})
 _CONTROLS_OF_LONG_TEXT: Final = "\n\t"
 
@@ -165,6 +167,11 @@ def display_text(text: str, limit: int = MAX_TEXT) -> str:
 def long_text(text: str, limit: int = MAX_LONG_TEXT) -> str:
     """Accept text of several lines under the same rules."""
     return _text(text, limit, allowed=_CONTROLS_OF_LONG_TEXT)
+
+
+def says_nothing(text: str) -> bool:
+    """Say whether no character of a text can be seen: spaces of any kind, marks alone, fillers."""
+    return all(unicodedata.category(each)[0] not in "LNPS" or each in _BLANK for each in text)
 
 
 def scripts(text: str) -> tuple[str, ...]:

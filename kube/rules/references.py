@@ -48,7 +48,8 @@ def one_tenant_per_namespace(catalog: Catalog) -> Iterator[Problem]:
         owner = owners.setdefault(entry.namespace, tenant.slug)
         if owner != tenant.slug:
             where = f"{field}.namespace"
-            yield problem(where, "GP-2152", namespace=entry.namespace, tenant=owner)
+            two = f"{owner} and {tenant.slug}"
+            yield problem(where, "GP-2152", namespace=entry.namespace, tenants=two)
 
 
 def _circle(name: str, parents: Mapping[str, str]) -> list[str]:

@@ -380,3 +380,32 @@ def test_a_run_between_two_looks_at_a_reservation_is_placed_between_them():
     assert admitted.open.start.quality is Quality.BOUNDED
     assert seconds(watcher, "admitted") == 100 * 8
     assert watcher.record.attempt == 2
+
+
+def came_and_went(created_after):
+    """Return the spans of who came that long after the last delivery, ran, and was evicted."""
+    life, watcher = Life(), Watcher()
+    watcher.last = life.now - timedelta(seconds=created_after)
+    life.wait(10)
+    for action in ("reserve", "admit"):
+        getattr(life, action)()
+    life.wait(20)
+    for action in ("evict", "release"):
+        getattr(life, action)()
+    life.wait(10)
+    watcher.look(life, live=False)
+    return watcher
+
+
+@pytest.mark.parametrize(
+    ("created_after", "quality"),
+    [(0, Quality.BOUNDED), (5, Quality.BOUNDED), (-5, Quality.UNKNOWN)],
+)
+def test_who_came_while_nobody_listened_has_a_past_with_bounds(created_after, quality):
+    """What began before the observation is not known; what began in a gap lies within it."""
+    watcher = came_and_went(created_after)
+    qualities = {b.quality for s in watcher.spans for b in (s.open.start, s.end)}
+    assert qualities - {Quality.EXACT} == {quality}
+    run = next(span for span in watcher.spans if span.open.phase is Phase.ADMITTED)
+    assert run.open.start.earliest >= START
+    assert (run.end.at - run.open.start.at).total_seconds() == 20

@@ -274,3 +274,17 @@ def test_every_rule_answers_for_any_text(text):
 @given(st.text(max_size=80))
 def test_every_refusal_is_one_printable_line(text):
     assert getattr(answer(names.slug, text), "message", "accepted").isprintable()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", " ", "\n\t", "\u00a0", "\u200b", "\u2060\u200d", "\u3000", "\ufe0f", "\u3164", "\u2800",
+     "\u00ad \u180e", "\u0301"],
+)  # fmt: skip
+def test_text_that_nobody_can_see_says_nothing(text):
+    assert names.says_nothing(text)
+
+
+@pytest.mark.parametrize("text", ["x", "\u00a0x", "\u597d", "5", "-", "\u2713", "e\u0301"])
+def test_one_character_that_is_seen_says_something(text):
+    assert not names.says_nothing(text)

@@ -279,7 +279,7 @@ def test_a_namespace_belongs_to_one_tenant():
     other = queue("cv-train", cohort="research", entries=(EntrySpec(namespace="nlp", name="x"),))
     made = catalog(tenants=(tenant(queue(cohort="research")), tenant(other, slug="cv")))
     assert found(made) == [("GP-2152", "tenants[cv].queues[cv-train].entries[nlp/x].namespace")]
-    assert "belongs to the tenant nlp already" in check(made)[0].message
+    assert "the tenants nlp and cv both have an entry" in check(made)[0].message
 
 
 # Policies

@@ -99,7 +99,7 @@ def test_nobody_lends_more_than_there_is(above):
     }
     made = parts[above]
     assert [code for code, _field in found(made)] == ["GP-2166"] * 3
-    assert "lending_limit 9 is above nominal 8" in check(made)[2].message
+    assert "the lending limit 9 is above the nominal quota 8" in check(made)[2].message
 
 
 def test_lending_everything_or_nothing_is_fine():
