@@ -16,7 +16,9 @@ def sentence(problem: Problem) -> str:
     if template is None:
         return capital(problem.message)
     params = {name: printable(value) for name, value in problem.params}
-    return capital(gettext(template).format_map(Shown(params)))
+    text = gettext(template).format_map(Shown(params))
+    # What begins with a value keeps it as it was written.
+    return ended(text) if template.startswith("{") else capital(text)
 
 
 def printable(value: object) -> object:
@@ -36,10 +38,13 @@ class Shown(dict[str, object]):
 
 def capital(text: str) -> str:
     """Return ``text`` with a capital first letter and a full stop."""
-    if not text:
-        return text
-    end = "" if text[-1] in ".!?。" else "."
-    return text[0].upper() + text[1:] + end
+    return ended(text[:1].upper() + text[1:])
+
+
+def ended(text: str) -> str:
+    """Return ``text`` with a full stop."""
+    end = "" if not text or text[-1] in ".!?。" else "."
+    return text + end
 
 
 def stored(problem: Problem) -> Mapping[str, object]:

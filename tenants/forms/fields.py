@@ -181,14 +181,25 @@ class SlugField(StrictField):
         super().__init__(read=names.slug, **kwargs)
 
 
-class LineField(StrictField):
+class TextField(StrictField):
+    """Text for people. Where it has to be there, it has to say something."""
+
+    def understand(self, text: str) -> str:
+        """Take no text whose characters are all drawn as nothing for one that was asked for."""
+        found = str(super().understand(text))
+        if self.required and names.says_nothing(found):
+            raise ValidationError(self.error_messages["required"], code="required")
+        return found
+
+
+class LineField(TextField):
     """One line for people."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(read=names.display_text, **kwargs)
 
 
-class LongField(StrictField):
+class LongField(TextField):
     """Several lines for people. A browser sends CR LF; only LF is kept."""
 
     def __init__(self, *, rows: int = 4, **kwargs: Any) -> None:

@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from django.conf import settings
 from django.contrib.auth.models import AbstractUser
 from django.contrib.sessions.base_session import AbstractBaseSession
+from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models.functions import Lower
 from django.utils.translation import gettext_lazy as _
 
 if TYPE_CHECKING:
     from django.contrib.sessions.backends.base import SessionBase
+
+
+_USERNAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9.@+_-]*")
+
+
+def plain_username(name: str) -> str:
+    """Return a name to sign in with; ``ValidationError`` for letters that look like others."""
+    if not _USERNAME.fullmatch(name):
+        raise ValidationError(
+            _("Use letters a to z, digits and . _ @ + -, and begin with a letter or a digit.")
+        )
+    return name
 
 
 class User(AbstractUser):

@@ -57,7 +57,7 @@ def move(row: Row, to: str, **fields: Any) -> Row:
     row.refresh_from_db()
     if not changed:
         words = dict(model._meta.get_field("state").flatchoices)  # type: ignore[union-attr]
-        sentence = _("This is “%(state)s” by now, so it cannot become “%(to)s”. Reload the page.")
+        sentence = _("This is “%(state)s” by now, so it cannot become “%(to)s”.")
         facts = {"state": words.get(row.state, row.state), "to": words.get(to, to)}
         raise Stale(sentence % facts, code="GP-1101", details={"state": row.state})
     moved.send(model, row=row)

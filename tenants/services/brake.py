@@ -15,7 +15,7 @@ from typing import Final
 from django.db import transaction
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
-from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from portal.web.errors import NotAllowed
 from tenants.models import SignInBrake
@@ -35,7 +35,12 @@ class TooManyTries(NotAllowed):
 
     def __init__(self, until: datetime) -> None:
         seconds = max(1, round((until - timezone.now()).total_seconds()))
-        sentence = _("Too many tries to sign in from here. Try again in %(n)s seconds.")
+        # The brake also holds whoever guesses the old password: the words speak of neither.
+        sentence = ngettext(
+            "Too many tries from here. Try again in %(n)s second.",
+            "Too many tries from here. Try again in %(n)s seconds.",
+            seconds,
+        )
         super().__init__(sentence % {"n": seconds}, details={"seconds": seconds})
 
 

@@ -140,7 +140,7 @@ def _submit(
 ) -> Request:
     before = Request.objects.filter(author=actor, key=key).first()
     if before is not None:
-        return before
+        return _same(before, edits, reason)
     _check_number_of_open(actor, tenant)
     catalog = head(cluster)
     checked(catalog, tenant, kind, edits, reason)
@@ -160,10 +160,18 @@ def _submit(
             request.save(force_insert=True)
     except IntegrityError:
         # The same form was sent twice at one moment; the other one was quicker.
-        return Request.objects.get(author=actor, key=key)
+        return _same(Request.objects.get(author=actor, key=key), edits, reason)
     _open(request)
     _tell("request.submit", actor, request, reason=reason, **_facts(request.edits))
     return request
+
+
+def _same(before: Request, edits: Sequence[Edit], reason: str) -> Request:
+    """Return what a form has made before; with another content it was changed and sent again."""
+    if (before.edits, before.reason) != (dump_edits(edits), reason):
+        sentence = _("This form was sent before, with other numbers or another reason.")
+        raise Stale(sentence, code="GP-1120", details={"request": str(before.pk)})
+    return before
 
 
 def resubmit(
@@ -254,7 +262,7 @@ def proposal_of(request: Request, catalog: Catalog | None = None) -> Proposal:
 
 
 def _reason_problems(reason: str) -> list[Problem]:
-    if not reason.strip():
+    if names.says_nothing(reason):
         return [Problem("reason", "GP-1114", _("Say why: others have to decide on it."))]
     try:
         names.long_text(reason, LONGEST_REASON)

@@ -119,6 +119,9 @@ def member(request: HttpRequest, slug: str) -> HttpResponse:
     tenant = access.tenant(request.user, slug, "tenant.add_member")
     form = MemberForm(request.POST)
     if not form.is_valid():
+        if "step" in form.errors:
+            # The step is the button that was pressed: no field shows what is wrong with it.
+            messages.error(request, _("That could not be read. Nothing was changed."))
         return _members(request, tenant, form, status=422)
     data = form.cleaned_data
     step = service.add_member if data["step"] == "add" else service.remove_member

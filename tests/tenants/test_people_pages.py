@@ -1,6 +1,9 @@
 """The pages about people: accounts, roles, members, the own password."""
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
+import time_machine
 
 from tenants import access
 from tenants.models import AuditEvent, Membership, User
@@ -38,6 +41,12 @@ def test_adds_a_person_who_can_sign_in(as_, client):
     assert client.post("/login/", {"username": "ivy", "password": PASSWORD}).status_code == 302
 
 
+@pytest.mark.parametrize("name", ["i.vy_1@example.org", "ivy+gpu", "ivy-2", "7ivy"])
+def test_takes_names_of_plain_letters(as_, name):
+    assert as_("dave").post("/people/new", {**NEW, "username": name}).status_code == 302
+    assert User.objects.filter(username=name).exists()
+
+
 BAD = {
     "taken": ({"username": "ALICE"}, "username"),
     "empty": ({"username": " "}, "username"),
@@ -46,6 +55,16 @@ BAD = {
     "weak": ({"password": "123456789012"}, "password"),
     "too long": ({"password": "x" * 2000}, "password"),
     "e-mail": ({"email": "nobody"}, "email"),
+    "look-alike": ({"username": "\u0430lice"}, "username"),
+    "wide": ({"username": "\uff29vy"}, "username"),
+    "filler": ({"username": "\u3164"}, "username"),
+    "filler inside": ({"username": "i\u3164vy"}, "username"),
+    "line end": ({"username": "ivy\n"}, "username"),
+    "dots": ({"username": "..."}, "username"),
+    "plus": ({"username": "+"}, "username"),
+    "option": ({"username": "-1"}, "username"),
+    "spaces as password": ({"password": " " * 14}, "password"),
+    "nothing as password": ({"password": "\u200b\u3164" * 7}, "password"),
     "hidden character": ({"display_name": "a\u202eb"}, "display_name"),
 }
 
@@ -143,6 +162,15 @@ def test_role_taken_between_form_and_answer_counts(as_, people):
     assert answer.status_code == 404
 
 
+def test_says_that_a_step_could_not_be_read(as_, people):
+    sent = {"username": "heidi", "role": "user", "step": "zz"}
+    answer = as_("alice").post("/t/nlp/people/change", sent)
+
+    assert answer.status_code == 422
+    assert "That could not be read. Nothing was changed." in answer.content.decode()
+    assert not Membership.objects.filter(user=people.heidi).exists()
+
+
 def test_changes_the_own_password(as_, people, client):
     answer = as_("alice").post("/password/", {"old": PASSWORD, "new": "another-long-password"})
 
@@ -155,7 +183,13 @@ def test_changes_the_own_password(as_, people, client):
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "field"), [("wrong", "another-long-password", "old"), (PASSWORD, "short", "new")]
+    ("old", "new", "field"),
+    [
+        ("wrong", "another-long-password", "old"),
+        (PASSWORD, "short", "new"),
+        (PASSWORD, " " * 14, "new"),
+        (PASSWORD, "\u200b" * 14, "new"),
+    ],
 )
 def test_refuses_a_bad_change_of_password(as_, people, old, new, field):
     answer = as_("alice").post("/password/", {"old": old, "new": new})
@@ -172,3 +206,11 @@ def test_guessing_the_old_password_gets_slower(as_):
     answer = alice.post("/password/", {"old": PASSWORD, "new": "another-long-password"})
 
     assert "Too many tries" in str(answer.context["form"].errors)
+    assert "sign in" not in str(answer.context["form"].errors)
+
+
+@pytest.mark.parametrize(("wait", "words"), [(1, "in 1 second."), (2, "in 2 seconds.")])
+def test_a_wait_is_said_in_good_english(wait, words):
+    now = datetime(2026, 11, 5, 12, 0, tzinfo=UTC)
+    with time_machine.travel(now, tick=False):
+        assert str(brake.TooManyTries(now + timedelta(seconds=wait)).message).endswith(words)
