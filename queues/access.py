@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from functools import cache
+from typing import Final, TypeVar
 from uuid import UUID
 
-from django.db.models import BooleanField, Case, Exists, OuterRef, Q, QuerySet, Value, When
+from django.db.models import BooleanField, Case, Exists, Model, OuterRef, Q, QuerySet, Value, When
 from django.db.models.expressions import RawSQL
 
+from queues.compiled import Given, Once, number, text
 from queues.models import Apply, Lifetime, Plan, Workload
 from tenants import access
 from tenants.models import Entry, Queue, Tenant, User
+
+M = TypeVar("M", bound=Model)
 
 
 def plan(user: User, pk: UUID | str, to: str = "plan.see") -> Plan:
@@ -33,6 +37,24 @@ def apply(user: User, pk: UUID | str, to: str = "apply.see") -> Apply:
         .defer("revision__catalog", "plan__proposed")
     )
     return access.fetch(user, rows, to, pk=pk)
+
+
+def tenant_ids(user: access.Person) -> list[int] | None:
+    """Return the tenants whose queues and requests exist for ``user``; None stands for all."""
+    held = access.rights(user)
+    return None if held.platform else held.tenant_ids()
+
+
+def only(
+    user: access.Person, kind: type[M], ask: Callable[[], Sequence[M]], to: str, *key: str
+) -> M:
+    """Return the first of the visible rows that ``ask`` gives for ``key``, or raise as ``access.fetch``."""
+    shown = "/".join(key)
+    rows = () if "\0" in shown else ask()  # NUL is no text for PostgreSQL
+    if not rows:
+        raise access.Hidden(kind._meta.model_name or "", shown)
+    access.require(user, to, rows[0])
+    return rows[0]
 
 
 # --- jobs -----------------------------------------------------------------------------------------
@@ -111,14 +133,24 @@ def job(
     """Fetch a job by the name of its Workload or by its own, or raise a 404.
 
     Several Workloads may stand for one job, one after the other: what is not over comes first,
-    then the newest. ``add`` adds to the row what is read along with it.
+    then the newest. ``add``, a function of a module, adds to the row what is read along with it.
     """
-    rows = named(seen, namespace, name)
-    rows = add(rows) if add else rows
-    found = None if "\0" in cluster else rows.filter(cluster__slug=cluster).first()
-    if found is None:
+    key = {"cluster": cluster, "namespace": namespace, "name": name}
+    found: list[Workload] = []
+    if "\0" not in cluster + namespace + name:  # no text for PostgreSQL
+        found = _first(add, everything=seen.sees_all)(own=list(seen.own), **key)
+    if not found:
         raise access.Hidden("job", f"{cluster}/{namespace}/{name}")
-    return found
+    return found[0]
+
+
+@cache
+def _first(add: Callable[[Rows], Rows] | None, *, everything: bool) -> Once[Workload]:
+    """Put the query of one job together once: an open page asks it again and again."""
+    rows = Workload.objects.select_related("cluster")
+    rows = rows if everything else rows.filter(_visible(number("own")))
+    rows = _ranked(rows.filter(cluster__slug=text("cluster")), text("namespace"), text("name"))
+    return Once(lambda: (add(rows) if add else rows)[:1])
 
 
 def lifetime(seen: Sight, namespace: str, name: str, cluster: str) -> Lifetime:
@@ -153,11 +185,17 @@ def named(seen: Sight, namespace: str, name: str) -> QuerySet[Workload]:
     """Give the Workloads that can be meant by a name, the likeliest first."""
     rows = Workload.objects.select_related("cluster")
     if not seen.sees_all:
-        # A constant text; the ids are bound.
-        visible = RawSQL(_VISIBLE, [list(seen.own)], output_field=BooleanField())  # noqa: S611
-        rows = rows.filter(visible)
+        rows = rows.filter(_visible(list(seen.own)))
     if "\0" in namespace + name:  # no text for PostgreSQL
         return rows.none()
+    return _ranked(rows, namespace, name)
+
+
+def _visible(own: list[int] | Given) -> RawSQL:
+    return RawSQL(_VISIBLE, [own], output_field=BooleanField())  # noqa: S611 - the ids are bound
+
+
+def _ranked(rows: Rows, namespace: str | Given, name: str | Given) -> Rows:
     exact = When(name=name, then=Value(0))
     over = When(state__in=OVER, then=Value(2))
     return rows.filter(Q(name=name) | Q(job_name=name), namespace=namespace).order_by(

@@ -81,7 +81,7 @@ def phase(stretch: Stretch) -> str:
 def taker(name: str, *, of_other: bool) -> str:
     """Return who took a place; empty if nobody did."""
     if name:
-        return _("the job %(name)s") % {"name": name}
+        return _("the job “%(name)s”") % {"name": name}
     return _("a job of another team") if of_other else ""
 
 
@@ -103,8 +103,12 @@ def lost(found: Loss) -> str:
         return ""
     hours = gpu_hours(found.lost_seconds)
     if found.saved_at is None:
-        return _("%(hours)s GPU-hours of work are gone: no checkpoint is known.") % {"hours": hours}
-    return _("%(hours)s GPU-hours of work are gone, since its last checkpoint.") % {"hours": hours}
+        return _(
+            "%(hours)s GPU-hours of work are lost, all since its start: no checkpoint is known."
+        ) % {"hours": hours}
+    return _("%(hours)s GPU-hours of work are lost, all since its last checkpoint.") % {
+        "hours": hours
+    }
 
 
 def gpu_hours(device_seconds: int) -> str:
@@ -113,11 +117,16 @@ def gpu_hours(device_seconds: int) -> str:
     return plain(round(hours, 2 if hours < 10 else 1 if hours < 100 else 0))
 
 
+def _quoted(name: str) -> str:
+    """Return a name that a sentence tells from its words: people call jobs "stays" and "eval"."""
+    return _("“%(name)s”") % {"name": name}
+
+
 def link(found: Link) -> str:
     """Return one step of the chain; names are the viewer's own, the rest is not named."""
     values = {
-        "taker": found.taker or _("a job of another team"),
-        "victim": found.victim or _("a job of another team"),
+        "taker": _quoted(found.taker) if found.taker else _("a job of another team"),
+        "victim": _quoted(found.victim) if found.victim else _("a job of another team"),
         "cause": cause(found.cause),
     }
     if not found.taker and not found.victim:
@@ -129,7 +138,7 @@ def took(history: JobHistory) -> str:
     """Return whose places the job itself has taken; empty if nobody's."""
     if not history.took_own and not history.took_others:
         return ""
-    own = ", ".join(history.took_own)
+    own = ", ".join(map(_quoted, history.took_own))
     others = ngettext(
         "%(count)s job of another team", "%(count)s jobs of other teams", history.took_others
     ) % {"count": number(history.took_others)}

@@ -90,6 +90,7 @@ class JobShown:
     help: str
     raw: str
     figures: Figures | None = None
+    others: bool = False
 
     @property
     def word(self) -> str:
@@ -136,7 +137,7 @@ def lines(
 
 
 #: The words of those before, by all that they are made of: equal jobs wait by the hundred.
-Told = dict[tuple[object, ...], tuple[SafeString, str, Figures | None]]
+Told = dict[tuple[object, ...], tuple[SafeString, str, Figures | None, str]]
 
 
 def _shown(job: Workload, owners: Owners, viewer: Viewer, told: Told) -> JobShown:
@@ -146,11 +147,11 @@ def _shown(job: Workload, owners: Owners, viewer: Viewer, told: Told) -> JobShow
     )  # fmt: skip
     if key not in told:
         raw = "" if job.state in QUIET or job.code == "unknown" else cleaned(job.raw, viewer)
-        told[key] = reason(job, viewer), raw, figures(job)
-    words, raw, numbers = told[key]
+        told[key] = reason(job, viewer), raw, figures(job), str(HELP.get(job.code, ""))
+    words, raw, numbers, more = told[key]
     return JobShown(
         job=job, queue=owners.get((job.cluster_id, job.queue)), state=state_of(job),
-        reason=words, help=str(HELP.get(job.code, "")), raw=raw, figures=numbers,
+        reason=words, help=more, raw=raw, figures=numbers,
     )  # fmt: skip
 
 

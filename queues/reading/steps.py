@@ -37,7 +37,7 @@ BY_ITSELF: Final[Mapping[str, str | Promise]] = {
         "Wait: it starts by itself when enough jobs of the department have ended, or give back "
         "what they have borrowed."
     ),
-    "nodes": _lazy("Wait: it goes on by itself when machines have room for it."),
+    "nodes": _lazy("Wait: it starts by itself when machines have room for it."),
     "controller": _lazy("Wait for the decision: it goes on by itself after that."),
     "kueue": _lazy("Nothing to do: the cluster goes on by itself."),
 }
@@ -49,7 +49,7 @@ OR_BY_ITSELF: Final[Mapping[str, str | Promise]] = {
         "Or wait: it starts by itself when enough jobs of the department have ended, or give back "
         "what they have borrowed."
     ),
-    "nodes": _lazy("Or wait: it goes on by itself when machines have room for it."),
+    "nodes": _lazy("Or wait: it starts by itself when machines have room for it."),
 }
 ADMIN: Final = _lazy("Ask those who run the cluster: only they can change this.")
 

@@ -156,7 +156,9 @@ def _help(why: Why) -> list[str]:
 def _step(step: NextStep) -> list[str]:
     """Give a step, where it is done, and the text to take along."""
     copy = [f"      {line}" for line in step.copy.splitlines()]
-    return [f"  - {step.text}" + (f" {step.url}" if step.url else ""), *copy]
+    # A letter's address says all that follows it once more, encoded.
+    place = "" if step.url.startswith("mailto:") else step.url
+    return [f"  - {step.text} {place}".rstrip(), *copy]
 
 
 def _raw(why: Why) -> list[str]:

@@ -16,19 +16,20 @@ from queues.sentences import Viewer, words_of
 
 def viewer_within(sight: Sight, jobs: Iterable[Workload], queues: Iterable[QueueNow]) -> Viewer:
     """Say what the sentences about these jobs of these queues may tell; one query at most."""
-    return counted_within(sight, jobs, queues, None)[0]
+    words = set() if sight.sees_all else words_of(jobs)
+    return Viewer(sight.sees_all, select.foreign_to(words, sight.own), quotas(queues))
 
 
 def counted_within(
     sight: Sight,
     jobs: Iterable[Workload],
     queues: Iterable[QueueNow],
-    counted: QuerySet[Workload] | None,
+    counted: QuerySet[Workload],
 ) -> tuple[Viewer, dict[str, int]]:
     """Say what may be told as ``viewer_within`` does, and count jobs by state; one query."""
     words = set() if sight.sees_all else words_of(jobs)
     found = together(
-        numbers=None if counted is None else number_rows(counted),
+        numbers=number_rows(counted),
         **(select.foreign_rows(words, sight.tenants) if words else {}),
     )
     names = select.named(words, found)

@@ -14,10 +14,18 @@ HELP: Final[Mapping[str, str | Promise]] = {
     "namespace_excluded": _("Send it to a namespace of your tenant."),
     "nested_owner": _("Look at the job that it belongs to."),
     "nesting_too_deep": _("Send it with fewer jobs that own each other."),
-    "priority_class_missing": _("Use one of the priorities of the catalog."),
+    "priority_class_missing": _("Name a priority of the catalog, or none."),
     "prebuilt_missing": _("Make the Workload that it names, or remove that label."),
     "pod_group_incomplete": _("Make the pods that are missing, or correct their number."),
     "compose_failed": _("Correct the job as the cluster says, and send it again."),
+    **dict.fromkeys(
+        ("entry_stopped", "entry_drained"),
+        _("It queues again by itself when the entry is open again."),
+    ),
+    **dict.fromkeys(
+        ("queue_stopped", "queue_drained"),
+        _("It queues again by itself when the queue is open again."),
+    ),
     "entry_missing": _("Use one of the entries of your tenant."),
     "namespace_mismatch": _(
         "Use an entry whose queue takes this namespace, or ask those who run the cluster to let it in."
@@ -47,7 +55,10 @@ HELP: Final[Mapping[str, str | Promise]] = {
         "If no machine is as large as one pod asks, waiting does not help: ask for less in each "
         "pod. If pods must be near each other, allow a wider level."
     ),
-    "topology_partly": _("Ask for nearness at a wider level, or for fewer pods."),
+    "topology_partly": _(
+        "Ask for nearness at a wider level, or for fewer pods: then fewer machines close together "
+        "are enough."
+    ),
     "deactivated": _("Switch it on again when it shall run."),
     "time_limit": _("Let it run for a shorter time, or ask for a longer limit."),
     "too_many_retries": _("Find out why it fails before you switch it on again."),

@@ -73,7 +73,9 @@ TOPOLOGY: Final[Mapping[str, Texts]] = {
     ),
     "topology_not_cached": (_("The cluster is still reading where its machines stand."),),
     "topology_partly": (
-        _("Only {fits} of {asked_parts} pods find a place near enough to each other."),
+        _(
+            "There is quota, but only {fits} of {asked_parts} pods find a place near enough to each other."
+        ),
         _("There is quota, but only some of its pods find a place near enough to each other."),
     ),
     "topology_no_nodes": (
@@ -82,7 +84,9 @@ TOPOLOGY: Final[Mapping[str, Texts]] = {
     ),
     "topology_elastic": (_("A job that grows cannot ask for machines near each other."),),
     "topology_too_small": (
-        _("None of {asked_parts} pods finds a place near enough to the others."),
+        _(
+            "There is quota, but none of {asked_parts} pods finds a place near enough to the others."
+        ),
         _("There is quota, but no place where its pods are near enough to each other."),
     ),
     "topology_invalid": (

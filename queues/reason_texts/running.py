@@ -15,7 +15,7 @@ RUNNING: Final[Mapping[str, Texts]] = {
     "orphaned": (_("Holds its place, but no job owns it any more. It must be removed by hand."),),
     "outside_queues": (_("Runs outside all queues: no quota counts its devices."),),
     "may_be_reclaimed": (
-        _("Runs on borrowed quota: up to {at_risk} of {flavor} may be taken back."),
+        _("Runs on borrowed quota: up to {at_risk} devices of {flavor} may be taken back."),
         _("Runs on borrowed quota, which other queues may take back."),
     ),
     "node_unhealthy": (

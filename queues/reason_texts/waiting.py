@@ -16,7 +16,7 @@ ROUTING: Final[Mapping[str, Texts]] = {
         _("Its entry is being removed."),
     ),
     "entry_missing": (
-        _("The entry “{entry}” does not exist in its namespace; there is {entries}."),
+        _("The entry “{entry}” does not exist in its namespace; entries there: {entries}."),
         _("The entry “{entry}” does not exist in its namespace."),
         _("Its entry does not exist in this namespace."),
     ),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Protocol
 
 from django.utils import timezone
 
@@ -60,7 +61,23 @@ def freshness(cluster_ids: Iterable[int], kinds: Iterable[str] = QUEUES) -> dict
     return {cluster: of_streams(streams) for cluster, streams in found.items()}
 
 
-def of_streams(streams: list[Stream]) -> Freshness:
+class Heard(Protocol):
+    """What is known of one line, as a row of ``Stream`` has it."""
+
+    @property
+    def alive_at(self) -> datetime | None:
+        """Give when it was heard last."""
+
+    @property
+    def lost_since(self) -> datetime | None:
+        """Give since when it is lost."""
+
+    @property
+    def error(self) -> str:
+        """Give why it is lost."""
+
+
+def of_streams(streams: Sequence[Heard]) -> Freshness:
     """Give the freshness of one cluster from its lines: that of the oldest."""
     times = [row.alive_at for row in streams]
     lost = [row.lost_since for row in streams if row.lost_since and is_lost(row.lost_since)]

@@ -339,12 +339,17 @@ def _lines(
     """Give the time line, the newest last: what was written, and what nothing has overwritten."""
     written = sorted(
         (row_of(ConditionChange, each) for each in changes),
-        key=lambda row: (row.seen_at, row.pk), reverse=True,
+        key=lambda row: (row.seen_at, row.pk),
     )  # fmt: skip
-    found = [
-        (row.at or row.seen_at, row.at is not None, row.type, row.status, row.reason, row.message)
-        for row in written
-    ]
+    found: list[tuple[datetime, bool, str, str, str, str]] = []
+    told: set[tuple[Any, ...]] = set()
+    for row in written:
+        # A condition keeps its time when its text alone changes: then only the look is a time.
+        key = (row.type, row.status, row.at)
+        at = None if key in told else row.at
+        told.add(key)
+        words = row.type, row.status, row.reason, row.message
+        found.append((at or row.seen_at, at is not None, *words))
     for life in lives:
         found += [
             (each.at or life.first_seen_at, each.at is not None, *each[:4])

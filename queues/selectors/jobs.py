@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 from django.db.models.functions import JSONObject
 
+from queues.compiled import Among, Given, Once, number, text
 from queues.models import ObservedObject, Workload
 from queues.models.observed import nearness, urgency
 from queues.selectors.room import held, promised
-from queues.selectors.together import together
+from queues.selectors.together import one_query, sorted_out, together
 from tenants.models import Entry, Queue, Tenant
 
 # The orders of every list of jobs, each with an index. What needs eyes first: what moves, then
@@ -139,17 +141,36 @@ def foreign(words: Iterable[str], tenants: QuerySet[Tenant]) -> frozenset[str]:
     return named(asked, together(**foreign_rows(asked, tenants))) if asked else frozenset()
 
 
-def foreign_rows(words: set[str], tenants: QuerySet[Tenant]) -> dict[str, QuerySet[Any]]:
+def foreign_to(words: set[str], tenants: Collection[int]) -> frozenset[str]:
+    """Find what ``foreign`` finds, for tenants given as ids."""
+    if not words:
+        return frozenset()
+    return named(words, sorted_out(_foreign()(words=sorted(words), tenants=list(tenants))))
+
+
+@cache
+def _foreign() -> Once[Any]:
+    own = Tenant.objects.filter(Among(F("pk"), number("tenants")))
+    return Once(lambda: one_query(foreign_rows(text("words"), own)))
+
+
+def foreign_rows(words: set[str] | Given, tenants: QuerySet[Tenant]) -> dict[str, QuerySet[Any]]:
     """Give the names of others among these words, as parts of a query; ``named`` reads them."""
     mine = Entry.objects.filter(queue__tenant__in=tenants)
     own = mine.filter(cluster=OuterRef("cluster"), namespace=OuterRef("namespace"))
-    jobs = Workload.objects.filter(~Exists(own)).filter(Q(name__in=words) | Q(job_name__in=words))
+    jobs = Workload.objects.filter(~Exists(own)).filter(_is("name", words) | _is("job_name", words))
     others = Queue.objects.exclude(tenant__in=tenants).order_by()
-    queues = others.filter(Q(name__in=words) | Q(entries__namespace__in=words))
+    queues = others.filter(_is("name", words) | _is("entries__namespace", words))
     return {
         "foreign_jobs": jobs.values(json=JSONObject(name="name", other="job_name")),
         "foreign_queues": queues.values(json=JSONObject(name="name", other="entries__namespace")),
     }
+
+
+def _is(column: str, words: set[str] | Given) -> Q:
+    if isinstance(words, Given):
+        return Q(Among(F(column), words))
+    return Q(**{f"{column}__in": words})
 
 
 def named(words: set[str], found: Mapping[str, list[Any]]) -> frozenset[str]:

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from django.db.models import JSONField, QuerySet
 from django.db.models.expressions import RawSQL
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
-from queues.models import Stream, Workload
+from queues.models import Workload
 from queues.selectors.freshness import INTERVAL, STEP, Freshness, of_streams
 from tenants.models import Cluster, Queue, Tenant
 
@@ -65,6 +65,12 @@ def _look(age: Freshness) -> tuple[object, ...]:
         return (age.lost_since, age.never)
     late = timezone.now() - age.at
     return (late // LATE_STEP if late > 2 * INTERVAL else None,)
+
+
+class _Line(NamedTuple):
+    alive_at: datetime | None
+    lost_since: datetime | None
+    error: str
 
 
 # Written out, as it is asked more often than anything else: a browser that shows the newest page
@@ -177,15 +183,12 @@ def _add(
 
 def read(row: Any) -> Pulse:
     """Take the pulse from a row that was fetched with it."""
-    lines: dict[int, list[Stream]] = {}
+    lines: dict[int, list[_Line]] = {}
     names: dict[int, str] = {}
     for each in row.pulse["lines"] or ():
-        stream = Stream(
-            cluster_id=each["cluster"], error=each["error"],
-            alive_at=_time(each["alive_at"]), lost_since=_time(each["lost_since"]),
-        )  # fmt: skip
+        line = _Line(_time(each["alive_at"]), _time(each["lost_since"]), each["error"])
         names[each["cluster"]] = each["name"]
-        lines.setdefault(each["cluster"], []).append(stream)
+        lines.setdefault(each["cluster"], []).append(line)
     ages = {pk: of_streams(streams) for pk, streams in lines.items()}
     moved = tuple(item for item in row.pulse.items() if item[0] != "lines")
     return Pulse(moved, ages, names)
@@ -199,5 +202,5 @@ def joined(rows: Iterable[Any]) -> Pulse:
     return Pulse(tuple((pk, each.moved) for pk, each in found), ages, names)
 
 
-def _time(text: str | None) -> Any:
+def _time(text: str | None) -> datetime | None:
     return parse_datetime(text) if text else None

@@ -5,26 +5,29 @@ Both lists come a page at a time: a queue may hold tens of thousands of jobs.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Collection, Container, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final
+from functools import cache, lru_cache, partial
+from typing import Any, Final, TypeVar
 
 from django.contrib.postgres.expressions import ArraySubquery
-from django.db.models import DateTimeField, F, OuterRef, QuerySet, Subquery
+from django.db.models import DateTimeField, F, Model, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce, JSONObject
 from django.http import QueryDict
 from django.utils.dateparse import parse_datetime
 
-from portal.web.lists import Rows, both, cut_of
+from portal.web.lists import Cut, Rows, Shape, both, cut_of
+from queues.compiled import Among, Once, Part, number, text
 from queues.models import QueueOrder, Workload
 from queues.models.observed import line_place
-from queues.selectors.compiled import Part
-from queues.selectors.tenants import RUNNING, WAITING, QueueNow
+from queues.selectors.pulse import of_queue
+from queues.selectors.room import trees_of, with_trees
+from queues.selectors.tenants import RUNNING, TREE_LIMIT, WAITING, QueueNow, described, joined
 from tenants.models import Entry, Queue, Tenant
 
+M = TypeVar("M", bound=Model)
 IN_ORDER: Final = {"place": ("place", "pk")}
 LONGEST_FIRST: Final = {"began": ("began", "pk")}
-NOBODY: Final = Workload.objects.none()
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,18 +113,60 @@ def order_of(queue: Queue) -> QueueOrder | None:
     return QueueOrder(queue=queue.name, **facts | times)
 
 
+#: What is asked of a queue of which the browser may have the newest page: no more than that takes.
+_FIRST: Final = ("cluster_id", "tenant_id", "name", "strategy")
+
+
+def asked(cluster: str, name: str, tenants: Collection[int] | None) -> list[Queue]:
+    """Give the queue of this name with its pulse and the order of its line; at most one.
+
+    It is there when it is of one of these ``tenants``, given as ids; None stands for all.
+    """
+    ask = _first_row(everything=tenants is None)
+    return ask(cluster=cluster, name=name, tenants=list(tenants or ()))
+
+
+@cache
+def _first_row(*, everything: bool) -> Once[Queue]:
+    rows = _of(Queue.objects.all(), "tenant_id", everything=everything)
+    rows = rows.filter(cluster__slug=text("cluster"), name=text("name"))
+    return Once(lambda: of_queue(with_order(rows)).only(*_FIRST).order_by())
+
+
+def queue_now(pk: int, tenants: Collection[int] | None) -> QueueNow:
+    """Give one queue as ``queues_now`` does, and what ``with_readable`` adds for these tenants.
+
+    ``tenants`` are ids, None stands for all. Raises ``Queue.DoesNotExist``.
+    """
+    rows = _one_queue(everything=tenants is None)(pk=pk, tenants=list(tenants or ()))
+    if not rows:
+        raise Queue.DoesNotExist
+    return joined(rows, trees_of(rows))[0]
+
+
+@cache
+def _one_queue(*, everything: bool) -> Once[Queue]:
+    """Put the query of one queue together once; it is asked for by each page of a queue."""
+    own = _of(Tenant.objects.all(), "pk", everything=everything)
+    row = with_readable(Queue.objects.filter(pk=number("pk")), own)
+    return Once(lambda: with_trees(described(row), TREE_LIMIT).order_by())
+
+
+def _of(rows: QuerySet[M], column: str, *, everything: bool) -> QuerySet[M]:
+    return rows if everything else rows.filter(Among(F(column), number("tenants")))
+
+
 def standing(now: QueueNow, query: QueryDict, seen: Readable) -> Standing:
     """Give both lists for a viewer who may read these jobs by name.
 
     ``query`` holds the places of the pages: ``after`` and ``before`` of the waiting list,
     ``running-after`` and ``running-before`` of the other.
     """
-    queue = now.queue
-    rows = Workload.objects.filter(cluster_id=queue.cluster_id, queue=queue.name)
     waiting, running = both(
-        cut_of(line(rows if seen else NOBODY), query, IN_ORDER),
-        cut_of(held_by(seen.of(rows) if seen else NOBODY), query, LONGEST_FIRST, name="running-"),
+        cut_of(_ANY, query, IN_ORDER),
+        cut_of(_ANY, query, LONGEST_FIRST, name="running-"),
         lambda job: job.state in WAITING,
+        partial(_pages, now.queue, seen),
     )
     totals = {"running": _all(now, RUNNING), "waiting": _all(now, WAITING)}
     own = now.summed(RUNNING, seen)
@@ -134,6 +179,35 @@ def standing(now: QueueNow, query: QueryDict, seen: Readable) -> Standing:
         pending=list(folded(waiting.rows, seen)) if seen else _hidden(totals["waiting"]),
         totals=totals,
     )
+
+
+def _pages(
+    queue: Queue, seen: Readable, waiting: Cut[Workload], running: Cut[Workload]
+) -> list[Workload]:
+    """Read one page of each list in one query; for somebody who reads no job there is none."""
+    if not seen:
+        return []
+    places = {"waiting": waiting.place, "running": running.place}
+    return _asked(waiting.shape, running.shape, everything=seen.all)(
+        cluster=queue.cluster_id, queue=queue.name, names=sorted(seen.names),
+        **{f"{name}{n}": value for name, key in places.items() for n, value in enumerate(key)},
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=64)
+def _asked(waiting: Shape, running: Shape, *, everything: bool) -> Once[Workload]:
+    """Put the query of two pages together: that of the first pages is asked all the time."""
+    rows = Workload.objects.filter(cluster=number("cluster"), queue=text("queue"))
+    named = rows if everything else rows.filter(Among(F("namespace"), text("names")))
+    first = _page(line(rows), waiting, "waiting")
+    second = _page(held_by(named), running, "running")
+    return Once(lambda: first.rows().union(second.rows(), all=True))
+
+
+def _page(whole: QuerySet[Workload], shape: Shape, name: str) -> Cut[Workload]:
+    fields, size, back, start = shape
+    place = [text(f"{name}{n}") for n in range(len(fields))]
+    return Cut(whole, "", fields, size, place if back else None, place if start else None)
 
 
 def line(rows: QuerySet[Workload]) -> QuerySet[Workload]:
@@ -152,6 +226,10 @@ def _sorted(rows: QuerySet[Workload]) -> QuerySet[Workload]:
         place=line_place(),
         began=Coalesce(F("since"), F("created_at"), output_field=DateTimeField()),
     )
+
+
+#: What tells the types of the columns by which the lists are sorted.
+_ANY: Final = _sorted(Workload.objects.all())
 
 
 def _all(now: QueueNow, states: Container[str]) -> Others:

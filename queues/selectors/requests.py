@@ -11,8 +11,8 @@ from django.db.models import OuterRef, Prefetch, QuerySet, Value
 from django.db.models.functions import Coalesce, JSONObject, NullIf
 from django.utils.dateparse import parse_datetime
 
+from queues.compiled import Part
 from queues.models import Apply, ObjectResult, Plan, PlanObject
-from queues.selectors.compiled import Part
 from tenants.models import Request, Tenant
 
 # For people, the many states are four questions: whose turn is it?

@@ -18,8 +18,8 @@ from django.db.models.functions import JSONObject
 
 from kube import quantity
 from kube.catalog import CPU
+from queues.compiled import Part
 from queues.models import ObservedObject
-from queues.selectors.compiled import Part
 from tenants.models import Queue
 
 Key = tuple[str, str]

@@ -13,9 +13,9 @@ from django.db.models.functions import JSONObject
 from django.utils.dateparse import parse_datetime
 
 from kube.catalog import CPU, MEMORY
+from queues.compiled import Part
 from queues.models import ObjectResult, ObservedObject, Workload
 from queues.selectors import misrouted
-from queues.selectors.compiled import Part
 from queues.selectors.room import Room, Tree, trees_of, with_trees
 from tenants.models import Entry, Pool, Queue, QuotaLine, Revision, Tenant
 

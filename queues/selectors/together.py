@@ -18,15 +18,24 @@ def together(**parts: QuerySet[Any] | None) -> dict[str, list[Any]]:
     part that cannot find anything (names of an empty list, say) costs nothing; if none is left,
     there is no query.
     """
-    found: dict[str, list[Any]] = {name: [] for name in parts}
-    rows = [
-        part.annotate(part=Value(name)).values_list("part", "json")
-        for name, part in parts.items()
-        if part is not None
-    ]
-    if rows:
-        for name, json in rows[0].union(*rows[1:], all=True):
-            found[name].append(json)
+    asked = {name: part for name, part in parts.items() if part is not None}
+    return sorted_out(one_query(asked) if asked else (), parts)
+
+
+def one_query(parts: Mapping[str, QuerySet[Any]]) -> QuerySet[Any, tuple[str, Any]]:
+    """Make one query of several; ``sorted_out`` reads its rows."""
+    first, *more = (
+        part.annotate(part=Value(name)).values_list("part", "json") for name, part in parts.items()
+    )
+    found: QuerySet[Any, tuple[str, Any]] = first.union(*more, all=True)
+    return found
+
+
+def sorted_out(rows: Iterable[tuple[str, Any]], names: Iterable[str] = ()) -> dict[str, list[Any]]:
+    """Give the answers of each part by its name; a part of ``names`` may have none."""
+    found: dict[str, list[Any]] = {name: [] for name in names}
+    for name, json in rows:
+        found.setdefault(name, []).append(json)
     return found
 
 

@@ -13,7 +13,7 @@ from kube.catalog import Catalog
 from kube.problems import InvalidCatalog
 from portal.web.errors import Refused, Stale
 from queues.models import Apply, Decision, ObjectResult, Plan, PlanObject
-from queues.services import capacity
+from queues.services import capacity, reasons
 from queues.services.plan import Proposal, propose
 from queues.services.plan_objects import wanted_objects
 from tenants import access, audit
@@ -50,12 +50,6 @@ class ConflictOpen(Refused):
     code = "GP-4205"
 
 
-class ReasonMissing(Refused):
-    """This decision is recorded with a reason."""
-
-    code = "GP-4206"
-
-
 @dataclass(frozen=True, slots=True)
 class Superseded:
     """The plan was voided by a change of the catalog; committed, then told."""
@@ -72,12 +66,12 @@ def approve(
     """
     request = Request.objects.select_related("tenant", "cluster").get(pk=plan.request_id)
     scope = audit.scope_of(request.tenant)
-    told = {"digest": digest, "take_back": take_back, "reason": reason}
+    told = {"digest": reasons.told(digest), "take_back": take_back, "reason": reasons.told(reason)}
     with audit.refusals("plan.approve", actor=actor, scope=scope, obj=plan, data=told):
         access.require(actor, "plan.approve", request)
         if take_back:
             access.require(actor, "plan.take_back", request)
-            _need(reason)
+        reason = reasons.readable(reason, needed=take_back)
         found = _approve(actor, plan, digest, take_back, reason)
         if isinstance(found, Superseded):
             raise found.error
@@ -138,11 +132,6 @@ def _check_conflicts(objects: Sequence[PlanObject], take_back: bool) -> None:
             "Keep what is there, take the fields back with a reason, or give the request up."
         )
         raise ConflictOpen(sentence % {"managers": ", ".join(managers)})
-
-
-def _need(reason: str) -> None:
-    if not reason.strip():
-        raise ReasonMissing(_("Write why: this decision is kept with its reason."), field="reason")
 
 
 def _still_true(plan: Plan, request: Request, objects: Sequence[PlanObject]) -> Proposal | None:
@@ -240,10 +229,10 @@ def reject(*, actor: User, plan: Plan, digest: str, reason: str) -> Plan:
     """Reject exactly the plan that ``digest`` names, with a reason."""
     request = Request.objects.select_related("tenant").get(pk=plan.request_id)
     scope = audit.scope_of(request.tenant)
-    told = {"digest": digest, "reason": reason}
+    told = {"digest": reasons.told(digest), "reason": reasons.told(reason)}
     with audit.refusals("plan.reject", actor=actor, scope=scope, obj=plan, data=told):
         access.require(actor, "plan.reject", request)
-        _need(reason)
+        reason = reasons.readable(reason)
         return _reject(actor, plan, digest, reason)
 
 

@@ -11,8 +11,8 @@ from django.utils.translation import gettext as _
 from kube.catalog import Catalog
 from portal.web.errors import Refused, Stale
 from queues.models import Apply, ObjectResult, Plan, PlanObject
-from queues.services import theirs
-from queues.services.approve import AlreadyDecided, ReasonMissing, decided
+from queues.services import reasons, theirs
+from queues.services.approve import AlreadyDecided, decided
 from queues.services.undo import Overlap, undone
 from tenants import access, audit
 from tenants.models import Cluster, Request, Revision, User
@@ -59,10 +59,10 @@ def keep_theirs(*, actor: User, plan: Plan, reason: str) -> Revision:
     """Let the catalog follow what another writer set, and close the request."""
     request = Request.objects.select_related("tenant", "cluster").get(pk=plan.request_id)
     scope = audit.scope_of(request.tenant)
-    told = {"reason": reason, "digest": plan.digest}
+    told = {"reason": reasons.told(reason), "digest": plan.digest}
     with audit.refusals("plan.keep_theirs", actor=actor, scope=scope, obj=plan, data=told):
         access.require(actor, "plan.keep_theirs", request)
-        _need(reason)
+        reason = reasons.readable(reason)
         return _keep_theirs(actor, plan, reason)
 
 
@@ -127,10 +127,10 @@ def _set_back(catalog: Catalog, request: Request) -> Catalog:
 def abandon(*, actor: User, request: Request, reason: str) -> Request:
     """Give a request up; what it committed is taken back out of the catalog."""
     scope = audit.scope_of(request.tenant)
-    told = {"reason": reason}
+    told = {"reason": reasons.told(reason)}
     with audit.refusals("request.abandon", actor=actor, scope=scope, obj=request, data=told):
         access.require(actor, "request.abandon", request)
-        _need(reason)
+        reason = reasons.readable(reason)
         with transaction.atomic():
             Cluster.objects.select_for_update().get(pk=request.cluster_id)
             row = _locked(request.pk)
@@ -213,8 +213,3 @@ def _continue(actor: User, apply: Apply) -> Apply:
 def _locked(request_id: Any) -> Request:
     rows = Request.objects.select_for_update(of=("self",))
     return rows.select_related("tenant", "cluster", "revision").get(pk=request_id)
-
-
-def _need(reason: str) -> None:
-    if not reason.strip():
-        raise ReasonMissing(_("Write why: this decision is kept with its reason."), field="reason")

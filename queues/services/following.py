@@ -24,7 +24,7 @@ from queues.services import happened, workload_pods
 log = structlog.get_logger(__name__)
 
 #: Parts of lists and watches that wait to be taken in; a full inbox slows the reading down.
-INBOX: Final = 10
+INBOX: Final = 6
 #: Seconds that a phase waits for the one before it.
 PATIENCE: Final = 20.0
 #: Seconds between two looks at which kinds the cluster serves.

@@ -362,6 +362,11 @@ class Memory:
             yield uid, record, self.records.unpack(record)
 
     @property
+    def list_comes(self) -> bool:
+        """Return whether a list of workloads is still to be written to its end, late ones included."""
+        return "Workload" in self.listing or "Workload" in self.ended or bool(self._ending)
+
+    @property
     def history_is_behind(self) -> bool:
         """Return whether the newest list is whole, and the history has not noted all of it."""
         return "Workload" not in self.listing and self.epochs.get("Workload", 0) > self.noted_epoch

@@ -118,8 +118,11 @@ def job_uids(workload: Mapping[str, Any]) -> list[str]:
     """Return the uids of the jobs that a Workload stands for, the leading one first."""
     meta = workload["metadata"]
     label = str((meta.get("labels") or {}).get(JOB_UID) or "")
-    owners = [str(owner.get("uid") or "") for owner in meta.get("ownerReferences") or ()]
-    return [uid for uid in dict.fromkeys((label, *owners)) if uid]
+    owners: list[Any] = meta.get("ownerReferences") or []
+    if label and len(owners) == 1 and owners[0].get("uid") == label:
+        return [label]  # as nearly all have it, and a list of thousands is long
+    uids = (str(owner.get("uid") or "") for owner in owners)
+    return [uid for uid in dict.fromkeys((label, *uids)) if uid]
 
 
 def encoded(values: Iterable[Any]) -> list[Any]:

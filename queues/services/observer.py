@@ -39,14 +39,14 @@ WINDOW: Final = 0.05  # seconds that an event waits for company; writing comes o
 #: The same while a list comes: nobody waits for one of many thousand rows, and what a window
 #: costs the database besides its rows is paid a tenth as often.
 LISTING: Final = 0.5
-MOST: Final = 1000  # objects of one window
+MOST: Final = 500  # objects of one window
 AGAIN: Final = 1000  # workloads of one window that are read again because a queue changed
 IDLE: Final = 0.1  # seconds of an empty window
 HEARTBEAT: Final = 5.0  # seconds between two signs of life in the database
 SEEN_EVERY: Final = 0.5  # seconds between two looks for applies that wait to be seen
 #: Objects until the next look for circles, which hardly anything here makes: a list of fifty
 #: thousand workloads spends a quarter of its time on looking otherwise.
-GARBAGE: Final = (50_000, 20, 50)
+GARBAGE: Final = (200_000, 20, 50)
 M_ARENA_MAX: Final = -8  # as malloc.h has it
 CLEAN_EVERY: Final = 3600.0  # seconds between two clean-ups of old rows
 
@@ -172,7 +172,7 @@ class Observer:
     def _write(self) -> None:
         done = self.window.write(again=AGAIN, strays=self._due("strays", SEEN_EVERY))
         self._moved |= done.moved
-        if "Workload" not in self.memory.listing:
+        if not self.memory.list_comes:
             # While a list comes, every window would put every queue in order once more.
             self.positions.mark(self._moved)
             self._moved = set()

@@ -20,6 +20,8 @@ from queues.services.workload_pods import WorkloadPods, summary
 
 #: Waiting workloads of one queue among which equal ones and those ahead are looked for.
 LINE: Final = 200
+#: Lines that are kept within a window: those of a list come queue by queue.
+LINES: Final = 20
 
 
 class Surroundings:
@@ -104,6 +106,9 @@ class Surroundings:
     def _line(self, queue: str) -> Line | None:
         """Return those that wait in a queue, unless they are too many to compare."""
         if queue not in self._lines:
+            if len(self._lines) >= LINES:
+                # Each is as large as its workloads; a window may ask for a thousand queues.
+                del self._lines[next(iter(self._lines))]
             self._lines[queue] = self._make_line(queue)
         return self._lines[queue]
 

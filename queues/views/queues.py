@@ -15,8 +15,8 @@ from queues import access as own
 from queues import sentences
 from queues.reading.within import viewer_within
 from queues.selectors import events, pulse
-from queues.selectors.queues import order_of, readable, standing, with_order, with_readable
-from queues.selectors.tenants import QueueNow, queues_now
+from queues.selectors.queues import asked, order_of, queue_now, readable, standing
+from queues.selectors.tenants import QueueNow
 from queues.services.looked import look
 from queues.views import happened, linewords, meters
 from queues.views.answers import oldest
@@ -24,16 +24,14 @@ from tenants import access
 from tenants.models import Queue
 
 EVENTS = "events"
-# What is asked of a queue of which the browser may have the newest page: no more than that takes.
-ASKED = ("cluster_id", "tenant_id", "name", "strategy")
 
 
 @require_safe
 @login_required
 def queue(request: HttpRequest, cluster: str, name: str) -> HttpResponse:
     """Show one queue; jobs of tenants that the viewer does not see are counted, not named."""
-    rows = pulse.of_queue(with_order(access.queues(request.user))).only(*ASKED)
-    row = access.fetch(request.user, rows, "queue.see", cluster__slug=cluster, name=name)
+    ask = partial(asked, cluster, name, own.tenant_ids(request.user))
+    row = own.only(request.user, Queue, ask, "queue.see", cluster, name)
     look([(row.cluster_id, row.name)])
     beat = pulse.read(row)
     line = linewords.told(order_of(row), row.strategy)
@@ -46,8 +44,7 @@ def _draw(
     request: HttpRequest, row: Queue, beat: pulse.Pulse, line: list[linewords.Note]
 ) -> tuple[dict[str, Any], object]:
     sight = own.sight(request.user)
-    found = with_readable(Queue.objects.filter(pk=row.pk), sight.tenants)
-    now = queues_now(found)[0]
+    now = queue_now(row.pk, None if sight.sees_all else sight.own)
     shown, tenant = meters.shown(now, beat.ages), now.queue.tenant
     parts = _happened if request.GET.get("show") == EVENTS else _jobs
     context, facts = parts(request, now, sight)

@@ -22,3 +22,9 @@ def committed_lab(transactional_db):
 def nobody_has_looked():
     """Let a process forget which queues it has marked: each test has a Redis of its own in mind."""
     looked._marked.clear()
+
+
+@pytest.fixture
+def open_networks(settings):
+    """Let clusters be connected at any address."""
+    settings.CLUSTER_NETWORKS = []

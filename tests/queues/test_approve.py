@@ -13,12 +13,12 @@ from queues.services.approve import (
     ConflictOpen,
     NotReady,
     PlanChanged,
-    ReasonMissing,
     approve,
     reject,
 )
 from queues.services.capacity import PoolExceeded
 from queues.services.plan_objects import Tried
+from queues.services.reasons import ReasonMissing
 from tenants import audit
 from tenants.access import Denied
 from tenants.models import AuditEvent, Cluster, PlatformRole, Request, Revision
@@ -150,8 +150,9 @@ def test_a_conflict_needs_an_administrator_who_takes_it_back_with_a_reason(lab):
 
 def test_rejects_with_a_reason_and_frees_what_was_asked_for(lab):
     plan = planned(asked(lab))
-    with pytest.raises(ReasonMissing):
-        reject(actor=lab.carol, plan=plan, digest=plan.digest, reason="")
+    for nothing in ("", "\u00a0", "\u200b\u2060", "\u3164"):
+        with pytest.raises(ReasonMissing):
+            reject(actor=lab.carol, plan=plan, digest=plan.digest, reason=nothing)
     reject(actor=lab.carol, plan=plan, digest=plan.digest, reason="Not this quarter")
     request = Request.objects.get(pk=plan.request_id)
     assert (request.state, request.open_targets.count()) == ("rejected", 0)

@@ -8,7 +8,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from queues import history_texts as texts
-from queues.models import Eviction, Lifetime, Workload
+from queues.models import ConditionChange, Eviction, Lifetime, Workload
 from queues.selectors.history import job_history
 from queues.selectors.losses import tenant_history
 from queues.services.intervals import Change, note
@@ -127,7 +127,7 @@ def test_another_team_that_took_the_place_has_no_name(town, lab):
     found = told(town, "mine", lab.nlp)
     assert texts.loss(found.losses[0]) == (
         "Was stopped for a job of another team: a more urgent job of the same queue needed it. "
-        "16 GPU-hours of work are gone: no checkpoint is known."
+        "16 GPU-hours of work are lost, all since its start: no checkpoint is known."
     )
     assert SECRET not in everything(found)
 
@@ -135,8 +135,8 @@ def test_another_team_that_took_the_place_has_no_name(town, lab):
 def test_an_own_job_that_took_the_place_is_named(town, lab):
     displaced(town, taker="nlp")
     found = told(town, "mine", lab.nlp)
-    assert f"for the job {SECRET}-boss:" in texts.loss(found.losses[0])
-    assert texts.link(found.chain[0]).startswith(f"{SECRET}-boss took the place of mine")
+    assert f"for the job “{SECRET}-boss”:" in texts.loss(found.losses[0])
+    assert texts.link(found.chain[0]).startswith(f"“{SECRET}-boss” took the place of “mine”")
 
 
 def test_who_reads_all_tenants_reads_the_name(town, lab):
@@ -151,7 +151,7 @@ def test_the_one_that_took_the_place_knows_whose_it_was(town, lab):
     assert (other.took_own, other.took_others) == ((), 1)
     assert texts.took(other) == "Took the place of 1 job of another team."
     own = told(town, f"{SECRET}-boss", lab.cv, lab.nlp)
-    assert texts.took(own) == "Took the place of mine."
+    assert texts.took(own) == "Took the place of “mine”."
 
 
 def test_the_chain_goes_on_with_who_took_the_place_of_the_taker(town, lab):
@@ -319,3 +319,20 @@ def test_losses_never_show_what_the_cluster_wrote(town, lab):
     )
     platform = job_history(town.row("mine"), Tenant.objects.all(), sees_all=True)
     assert any(SECRET in x.message for x in platform.lines)
+
+
+def test_a_text_that_changes_alone_stands_where_it_was_seen(town, lab):
+    """Kueue keeps the time of a condition while its text counts down: 6, 2, 8, 4 more needed."""
+    town.job("mine")
+    life = Lifetime.objects.get(job_name="mine")
+    flipped = town.now
+    for minute, missing in enumerate((6, 2, 8, 4)):
+        ConditionChange.objects.create(
+            lifetime=life, type="QuotaReserved", status="False", reason="Pending", at=flipped,
+            seen_at=flipped + timedelta(minutes=minute), message=f"{missing} more needed",
+        )  # fmt: skip
+    lines = [x for x in told(town, "mine", lab.nlp).lines if "more needed" in x.message]
+
+    assert [x.message[0] for x in lines] == ["6", "2", "8", "4"]
+    assert [x.exact for x in lines] == [True, False, False, False]
+    assert [x.at - flipped for x in lines] == [timedelta(minutes=n) for n in range(4)]

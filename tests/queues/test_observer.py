@@ -14,7 +14,7 @@ from kube.watch import Begun, Bookmark, Changes, Listed, Lost
 from queues.models import ObservedObject, Stream, Workload
 from queues.services import following, pulse
 from queues.services.observer import Observer
-from tests.queues.clusterside import KIND, entry, workload
+from tests.queues.clusterside import KIND, entry, short, workload
 from tests.queues.clusterside import queue as cluster_queue
 from tests.real.proxy_tls import certificate
 from tests.stack import wait_for
@@ -40,7 +40,7 @@ def observer(lab, client):
 
 def tell(observer, *events):
     for event in events:
-        observer.following.inbox.put(event)
+        observer.following.inbox.put_nowait(event)
     observer._turn()
 
 
@@ -64,6 +64,27 @@ def test_what_comes_is_written(observer):
     assert names() == ["a", "b"]
     line = Stream.objects.get(kind="Workload")
     assert (line.epoch, line.needed, line.lost_since) == (1, True, None)
+
+
+def test_places_wait_for_the_end_of_a_list(observer, monkeypatch):
+    """Those that nobody has looked at are written last, and each of them moves the line."""
+    marked = []
+    monkeypatch.setattr("queues.services.observer.AGAIN", 1)
+    monkeypatch.setattr(observer.positions, "mark", marked.append)
+    tell(observer, *listed("ClusterQueue", cluster_queue()), *listed("LocalQueue", entry()))
+    seen = workload("a", conditions=[short()])
+    *came, ended = listed("Workload", seen, workload("b"), workload("c"))
+    tell(observer, *came)
+    assert names() == ["a"]
+    tell(observer, ended)
+    while len(names()) < 3:
+        assert not any(marked)
+        observer._turn()
+    observer._turn()
+    observer._turn()
+    assert [each for each in marked if each] == [{"nlp-train"}]
+    tell(observer, Changes(kinds.WORKLOAD, [("ADDED", workload("d"))]))
+    assert marked[-1] == {"nlp-train"}
 
 
 def test_nothing_is_lost_while_the_database_is_away(observer, monkeypatch):
@@ -277,14 +298,14 @@ def test_a_follower_whose_kind_is_not_served_ends(script):
 
 
 def test_a_window_ends_by_its_time_or_its_size(script):
-    for number in range(10):
+    for number in range(following.INBOX):
         part = Changes(kinds.NODE, [("ADDED", {"n": number})] * 30)
-        script.following.inbox.put(part)
+        script.following.inbox.put_nowait(part)
     batch = script.following.collect(window=5.0, most=100, patience=1.0)
     assert len(batch) == 4
     began = time.monotonic()
     rest = script.following.collect(window=0.2, most=10_000, patience=1.0)
-    assert len(rest) == 6
+    assert len(rest) == following.INBOX - 4
     assert 0.1 < time.monotonic() - began < 5
     assert script.following.collect(window=5.0, most=10, patience=0.01) == []
 

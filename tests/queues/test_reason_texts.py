@@ -145,7 +145,7 @@ def test_one_is_not_told_as_several():
     assert said("behind_head", ahead="1").startswith("One job is before it")
     assert said("behind_head", ahead="2").startswith("2 jobs are before it")
     assert said("topology_too_small", parts="1") == "No machine has room for its pod."
-    assert said("topology_too_small", parts="3").startswith("None of 3 pods")
+    assert said("topology_too_small", parts="3").startswith("There is quota, but none of 3 pods")
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,10 @@ from django.utils import timezone
 
 from queues.models import Apply, Link, Plan
 from queues.services import conflicts, reconcile
-from queues.services.approve import AlreadyDecided, ReasonMissing, approve
+from queues.services.approve import AlreadyDecided, approve
 from queues.services.plan import request_plan
 from queues.services.plan_objects import Tried
+from queues.services.reasons import ReasonMissing
 from tenants.access import Denied
 from tenants.models import Cluster, Request
 from tenants.services import requests
@@ -131,8 +132,9 @@ def test_planning_again_replaces_the_approved_plan_and_keeps_its_objects(linked,
 def test_giving_up_sets_the_catalog_back_with_a_reason(linked, stuck):
     _row, request = stuck
     assert nominal(linked) == 20
-    with pytest.raises(ReasonMissing):
-        conflicts.abandon(actor=linked.alice, request=request, reason="")
+    for nothing in ("", "\u200b"):
+        with pytest.raises(ReasonMissing):
+            conflicts.abandon(actor=linked.alice, request=request, reason=nothing)
     conflicts.abandon(actor=linked.alice, request=request, reason="Not needed")
     request.refresh_from_db()
     assert (request.state, nominal(linked)) == ("abandoned", 16)

@@ -16,9 +16,7 @@ LIST, PAGE, NEW = "/clusters/", "/clusters/lab/", "/clusters/register"
 LEAVE = "/clusters/lab/disconnect"
 
 
-@pytest.fixture(autouse=True)
-def open_networks(settings):
-    settings.CLUSTER_NETWORKS = []
+pytestmark = pytest.mark.usefixtures("open_networks")
 
 
 @pytest.fixture

@@ -45,7 +45,7 @@ def test_tells_phases_losses_and_sums(bob):
 
     assert "Waited15 min" in said
     assert "Was stopped for a job of another team:" in said
-    assert "GPU-hours of work are gone: no checkpoint is known." in said
+    assert "GPU-hours of work are lost, all since its start: no checkpoint is known." in said
     assert "GPU-hours lost" in said
     assert "Times stopped1" in said
     assert "was admitted for 2 h" in said
@@ -91,7 +91,7 @@ def test_masks_names_of_others_in_the_texts_of_changes(town, bob):
 def test_platform_reads_who_took_the_place(town, client):
     client.force_login(town.lab.dave)
 
-    assert "Was stopped for the job other:" in pages.words(client.get(URL))
+    assert "Was stopped for the job “other”:" in pages.words(client.get(URL))
 
 
 def test_history_has_a_poll_of_its_own(bob):

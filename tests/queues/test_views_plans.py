@@ -6,7 +6,7 @@ from django.utils import timezone
 from kube.edits import PutTenant
 from queues.models import Apply, Decision, ObjectResult, Plan, PlanObject
 from queues.services.approve import approve
-from tenants.models import Request
+from tenants.models import AuditEvent, Request
 from tenants.services.catalog import head
 from tests.query_counts import counted
 from tests.queues import pages, plans, seen
@@ -133,6 +133,25 @@ def test_rejects_with_a_reason(lab, plan, client):
     assert client.post(f"/plans/{plan.pk}/reject", form).status_code == 422
     assert client.post(f"/plans/{plan.pk}/reject", form | {"reason": "Too much"}).status_code == 303
     assert "Too much" in pages.words(open_(client, lab.alice, plan))
+
+
+UNREADABLE = {
+    "zero": "a\0b", "bidi": "a\u202egpj", "escape": "\x1b[31mred", "invisible": "a\u200bb",
+    "long": "x" * 2001,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("reason", UNREADABLE.values(), ids=UNREADABLE)
+@pytest.mark.parametrize("verb", ["approve", "reject", "keep-theirs", "abandon"])
+def test_a_reason_that_nobody_could_read_is_refused(lab, plan, client, verb, reason):
+    client.force_login(lab.dave)
+    form = {"digest": plan.digest, "reason": reason}
+    answer = client.post(f"/plans/{plan.pk}/{verb}", form)
+
+    assert answer.status_code == 422
+    plan.refresh_from_db()
+    assert plan.state == "ready"
+    assert AuditEvent.objects.filter(outcome="refused").exists()
 
 
 def test_too_much_for_the_pool_is_refused_with_the_numbers(lab, plan, client):

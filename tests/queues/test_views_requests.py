@@ -106,8 +106,9 @@ def test_every_mistake_is_told_at_once_beside_its_field(alice):
     assert "cannot be read yet" not in said
 
 
-def test_a_reason_is_needed(alice):
-    answer = alice.post(NEW, filled(reason=" "))
+@pytest.mark.parametrize("reason", [" ", "\u00a0", "\u3164", "\u200b"])
+def test_a_reason_is_needed(alice, reason):
+    answer = alice.post(NEW, filled(reason=reason))
 
     assert answer.status_code == 422
     assert not Request.objects.exists()
