@@ -171,8 +171,10 @@ def _gap(cluster: str, run: Collection[int], heard: Mapping[int, int]) -> Findin
     first, last = moment(min(run)), moment(max(run) + HOUR)
     lost = sum(HOUR - heard.get(hour, 0) for hour in run)
     never = sum(hour not in heard for hour in run)
+    blind = sum(heard.get(hour) == 0 for hour in run)
     return Finding(
         Code.HARVEST_GAP, f"{cluster} {first:%FT%RZ}", Fraction(lost), Fraction(len(run) * HOUR),
         ZERO, cluster=cluster,
-        facts={"from": f"{first:%FT%RZ}", "to": f"{last:%FT%RZ}", "hours": len(run), "never": never},
+        facts={"from": f"{first:%FT%RZ}", "to": f"{last:%FT%RZ}", "hours": len(run), "never": never,
+               "blind": blind},
     )  # fmt: skip

@@ -12,14 +12,10 @@ from decimal import ROUND_HALF_EVEN, Context, Decimal, InvalidOperation, localco
 from fractions import Fraction
 from typing import Final
 
+from costs.currencies import EXPONENTS
+
 PLACES: Final = 10
 _GRAINS: Final = int(10**PLACES)
-#: Currencies whose minor unit is not a hundredth (ISO 4217).
-_EXPONENTS: Final = {
-    "BIF": 0, "CLP": 0, "DJF": 0, "GNF": 0, "ISK": 0, "JPY": 0, "KMF": 0, "KRW": 0, "PYG": 0,
-    "RWF": 0, "UGX": 0, "UYI": 0, "VND": 0, "VUV": 0, "XAF": 0, "XOF": 0, "XPF": 0,
-    "BHD": 3, "IQD": 3, "JOD": 3, "KWD": 3, "LYD": 3, "OMR": 3, "TND": 3, "CLF": 4, "UYW": 4,
-}  # fmt: skip
 _CURRENCY: Final = re.compile(r"[A-Z]{3}")
 #: Wide enough for any bill, so that no operation rounds unseen.
 WIDE: Final = Context(prec=60, rounding=ROUND_HALF_EVEN)
@@ -37,7 +33,7 @@ def places(currency: str) -> int:
     if not _CURRENCY.fullmatch(currency):
         message = f"not a currency: {currency!r}"
         raise NotMoney(message)
-    return _EXPONENTS.get(currency, 2)
+    return EXPONENTS.get(currency, 2)
 
 
 def grains(amount: Decimal | Fraction | int) -> int:

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 from costs.facts import NOBODY, Fact, PoolFact
 from costs.lost import PLATFORM, Loss, back
+from costs.money import from_grains
 from costs.policy import (
     Base,
     Bucket,
@@ -25,7 +26,7 @@ from costs.policy import (
     weigh,
 )
 from costs.rates import Basis, NotKnown, PriceBook, Purchase, used
-from costs.rounding import settle_fractions
+from costs.rounding import apart
 
 Seconds = Fraction | int
 
@@ -77,6 +78,11 @@ class Tally:
         self.seconds[key] = self.seconds.get(key, 0) + seconds
         self.grains[key] = self.grains.get(key, 0) + grains
 
+    def merge(self, other: Tally) -> None:
+        """Add all lines of another one."""
+        for key, grains in other.grains.items():
+            self.add(key, other.seconds[key], grains)
+
     @property
     def total(self) -> int:
         """Return the grains of all lines."""
@@ -90,20 +96,20 @@ class Tally:
         return dict(sorted(found.items()))
 
 
-def consists(fact: Fact, policy: Policy) -> Iterator[tuple[str, Seconds, Fraction]]:
+def consists(fact: Fact, policy: Policy) -> Iterator[tuple[str, Seconds, Seconds]]:
     """Yield what a tenant's own part of the pool is made of: basis, seconds, and their weight.
 
     The weights add up to what ``weigh`` gives the tenant before the rest of the pool is divided.
     """
     if had := _had(fact, policy):
-        yield policy.base.value, had, Fraction(had)
+        yield policy.base.value, had, had
     if policy.base is Base.COMMITTED:
         if fact.borrowed and policy.borrow:
             yield BORROWED, fact.borrowed, policy.borrow * fact.borrowed
         if fact.lent and policy.borrow and policy.credit:
             yield LENT, fact.lent, -policy.borrow * fact.lent
     if fact.unmanaged:
-        yield UNMANAGED, fact.unmanaged, Fraction(fact.unmanaged)
+        yield UNMANAGED, fact.unmanaged, fact.unmanaged
 
 
 def _had(fact: Fact, policy: Policy) -> Seconds:
@@ -124,23 +130,31 @@ def divide(
     """Add the lines of one hour of a pool; they add up to its bill.
 
     False where the policy cannot be followed, because use was not measured or devices are used
-    that are not there: then nobody is charged, and the hour stays *unallocated*.
+    that are not there: then nobody is charged, and the devices stay *unallocated*. What was
+    billed for nodes that were not there is no matter of the policy and has its bucket all the same.
     """
     try:
         shares = weigh(facts, pool, policy)
     except (NotKnown, CannotReconcile):
-        if bill.grains:
-            _whole(tally, Bucket.UNALLOCATED, pool.pool.flavor, 0, bill.grains)
+        _nobody(tally, pool, bill)
         return False
     paid = allocate(bill.grains, shares, orphan=bill.orphan, gap=bill.gap)
     own = {fact.tenant: fact for fact in facts if fact.tenant != NOBODY}
     for payer, grains in paid.items():
-        share = shares.get(payer, Fraction(0))
+        share = shares.get(payer, 0)
         if fact := own.get(payer):
             _apart(tally, fact, policy, share, grains)
         else:
             _whole(tally, payer, pool.pool.flavor, share, grains)
     return True
+
+
+def _nobody(tally: Tally, pool: PoolFact, bill: PoolBill) -> None:
+    """Add an hour of which nobody can be charged with the devices that were there."""
+    there = {str(Bucket.UNALLOCATED): pool.provisioned} if pool.provisioned else {}
+    for payer, grains in allocate(bill.grains, there, orphan=bill.orphan, gap=bill.gap).items():
+        if grains:
+            _whole(tally, payer, pool.pool.flavor, 0, grains)
 
 
 def second(facts: Sequence[Fact], pool: PoolFact, policy: Policy, bill: PoolBill) -> Fraction:
@@ -176,17 +190,16 @@ def _whole(tally: Tally, payer: str, flavor: str, seconds: Seconds, grains: int)
     tally.add(Key(str(payer), flavor, str(payer).removeprefix("*")), seconds, grains)
 
 
-def _apart(tally: Tally, fact: Fact, policy: Policy, share: Fraction, grains: int) -> None:
+def _apart(tally: Tally, fact: Fact, policy: Policy, share: Seconds, grains: int) -> None:
     """Take a tenant's part of the bill apart, so that its lines add up to it."""
     parts = list(consists(fact, policy))
-    rest = share - sum((weight for _basis, _seconds, weight in parts), Fraction(0))
+    rest = share - sum(weight for _basis, _seconds, weight in parts)
     if rest:
         parts.append((REST, rest, rest))
     if len(parts) == 1:
         amounts = {parts[0][0]: grains}
     else:
-        exact = {basis: weight * grains * Fraction(1, share) for basis, _, weight in parts}
-        amounts = settle_fractions(exact, grains)
+        amounts = apart(grains, {basis: weight for basis, _, weight in parts})
     for basis, seconds, _weight in parts:
         tally.add(Key(fact.tenant, fact.pool.flavor, basis), seconds, amounts[basis])
 
@@ -209,6 +222,11 @@ def kept(tally: Tally, bucket: str, amount: int) -> None:
 def mean_rate(seconds: Seconds, grains: int) -> Fraction | None:
     """Return what an hour of a line cost on average, in grains; ``None`` where there is none."""
     return abs(Fraction(grains * 3600) * Fraction(1, Fraction(seconds))) if seconds else None
+
+
+def worth(grains: int, rate: Fraction) -> Fraction:
+    """Return grains of a bill in another currency, of which a unit of the bill's is ``rate``."""
+    return Fraction(from_grains(grains)) * rate
 
 
 def by_tenant(payers: Mapping[str, int]) -> tuple[int, int]:

@@ -95,7 +95,9 @@ class Policy:
             raise NotAPolicy(message)
 
 
-_BASES: Final[Mapping[Base, Callable[[Fact], Fraction | int]]] = {
+Seconds = Fraction | int
+
+_BASES: Final[Mapping[Base, Callable[[Fact], Seconds]]] = {
     Base.COMMITTED: lambda fact: fact.committed,
     Base.HELD: lambda fact: fact.held,
     Base.ADMITTED: lambda fact: fact.admitted + fact.draining,
@@ -103,41 +105,45 @@ _BASES: Final[Mapping[Base, Callable[[Fact], Fraction | int]]] = {
 }
 
 
-def weigh(facts: Sequence[Fact], pool: PoolFact, policy: Policy) -> dict[str, Fraction]:
+def weigh(facts: Sequence[Fact], pool: PoolFact, policy: Policy) -> dict[str, Seconds]:
     """Return shares of a pool in an hour by tenant and bucket, in resource-seconds.
 
     ``facts`` are those of this pool and hour alone.
     They add up to all that is provisioned, or to more where more is promised or counted than
     there are devices. ``CannotReconcile`` if something is used where nothing is.
     """
-    shares: dict[str, Fraction] = {}
+    shares: dict[str, Seconds] = {}
     for fact in facts:
         share = _share(fact, policy)
         if share:
             payer = Bucket.UNATTRIBUTED if fact.tenant == NOBODY else fact.tenant
-            shares[payer] = shares.get(payer, Fraction(0)) + share
+            shares[payer] = shares.get(payer, 0) + share
     if pool.provisioned == 0 and shares:
         message = f"{pool.pool.flavor} has no devices, but they are used"
         raise CannotReconcile(message)
-    rest = pool.provisioned - sum(shares.values(), Fraction(0))
-    for payer, part in _rest(max(Fraction(0), rest), facts, pool, policy).items():
-        shares[payer] = shares.get(payer, Fraction(0)) + part
+    rest = pool.provisioned - sum(shares.values())
+    for payer, part in _rest(max(0, rest), facts, pool, policy).items():
+        shares[payer] = shares.get(payer, 0) + part
     return {payer: share for payer, share in shares.items() if share}
 
 
-def _share(fact: Fact, policy: Policy) -> Fraction:
-    """Return what a tenant pays of a pool; devices taken without quota are paid in full."""
-    share = Fraction(_BASES[policy.base](fact)) + fact.unmanaged
+def _share(fact: Fact, policy: Policy) -> Seconds:
+    """Return what a tenant pays of a pool; devices taken without quota are paid in full.
+
+    A whole number stays one: a month has many hours, and fractions are slow.
+    """
+    share: Seconds = _BASES[policy.base](fact) + fact.unmanaged
     if policy.base is Base.COMMITTED:
-        share += policy.borrow * fact.borrowed
-        if policy.credit:
+        if fact.borrowed:
+            share += policy.borrow * fact.borrowed
+        if fact.lent and policy.credit:
             share -= policy.borrow * fact.lent
     return share
 
 
 def _rest(
-    rest: Fraction, facts: Sequence[Fact], pool: PoolFact, policy: Policy
-) -> dict[str, Fraction]:
+    rest: Seconds, facts: Sequence[Fact], pool: PoolFact, policy: Policy
+) -> dict[str, Seconds]:
     """Return who pays what is left; what the rule can give to nobody stays unallocated."""
     if policy.rest is Rest.PLATFORM:
         return _platform(rest, facts, pool)
@@ -155,23 +161,23 @@ _REST: Final[Mapping[Rest, Callable[[Fact], int]]] = {
 }
 
 
-def _platform(rest: Fraction, facts: Sequence[Fact], pool: PoolFact) -> dict[str, Fraction]:
+def _platform(rest: Seconds, facts: Sequence[Fact], pool: PoolFact) -> dict[str, Seconds]:
     """Name what the platform pays: devices that are down, never sold, or idle."""
     sold = sum(fact.committed for fact in facts) + pool.nominal
-    down = min(rest, Fraction(pool.down))
-    unsold = min(rest - down, Fraction(max(0, pool.provisioned - sold)))
+    down = min(rest, pool.down)
+    unsold = min(rest - down, max(0, pool.provisioned - sold))
     return {Bucket.DOWN: down, Bucket.UNSOLD: unsold, Bucket.IDLE: rest - down - unsold}
 
 
 def allocate(
-    bill: int, shares: Mapping[str, Fraction], *, orphan: int = 0, gap: int = 0
+    bill: int, shares: Mapping[str, Seconds], *, orphan: int = 0, gap: int = 0
 ) -> dict[str, int]:
     """Split the grains of an hour's bill by the shares of a pool; the parts add up to it.
 
     ``orphan`` are billed seconds of nodes that were not in the cluster, ``gap`` those that the
     bill counts beyond what was seen of its nodes; both have a bucket instead of a payer.
     """
-    billed = {Bucket.ORPHAN: Fraction(orphan), Bucket.GAP: Fraction(gap)}
+    billed = {Bucket.ORPHAN: orphan, Bucket.GAP: gap}
     weights = dict(shares) | {bucket: part for bucket, part in billed.items() if part}
     try:
         return split(bill, weights)

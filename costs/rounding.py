@@ -39,15 +39,37 @@ def split(total: int, weights: Mapping[K, Number]) -> dict[K, int]:
     ``NoWeights`` if the weights add up to 0 or one is negative: such an amount belongs into a
     row of its own, never silently to somebody.
     """
-    exact = {key: Fraction(weight) for key, weight in weights.items()}
-    whole = sum(exact.values())
-    if whole <= 0 or min(exact.values()) < 0:
+    scaled = _whole(weights)
+    if sum(scaled.values()) <= 0 or min(scaled.values()) < 0:
         message = f"{total} units cannot be split among these weights"
         raise NoWeights(message)
-    over = lcm(*(weight.denominator for weight in exact.values()))
-    scaled = {k: weight.numerator * (over // weight.denominator) for k, weight in exact.items()}
+    return _in_proportion(total, scaled)
+
+
+def apart(total: int, weights: Mapping[K, Number]) -> dict[K, int]:
+    """Split whole units in proportion to weights of any sign; the parts add up to ``total``.
+
+    ``NoWeights`` if the weights do not add up to more than nothing.
+    """
+    scaled = _whole(weights)
+    if sum(scaled.values()) <= 0:
+        message = f"{total} units cannot be split among these weights"
+        raise NoWeights(message)
+    return _in_proportion(total, scaled)
+
+
+def _in_proportion(total: int, scaled: Mapping[K, int]) -> dict[K, int]:
     parts = {key: total * weight for key, weight in scaled.items()}
     return settle(parts, sum(scaled.values()), total)
+
+
+def _whole(weights: Mapping[K, Number]) -> dict[K, int]:
+    """Return weights in the same proportion as whole numbers."""
+    if all(type(weight) is int for weight in weights.values()):
+        return {key: int(weight) for key, weight in weights.items()}
+    exact = {key: Fraction(weight) for key, weight in weights.items()}
+    over = lcm(*(weight.denominator for weight in exact.values()))
+    return {k: weight.numerator * (over // weight.denominator) for k, weight in exact.items()}
 
 
 def settle(parts: Mapping[K, int], over: int, total: int) -> dict[K, int]:

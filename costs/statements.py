@@ -38,6 +38,16 @@ def total(costs: Mapping[str, int], currency: str) -> int:
     return minor(from_grains(sum(costs.values())), currency)
 
 
+def rounded_payers(amounts: Mapping[str, Fraction], currency: str) -> dict[str, int]:
+    """Round what each payer owes to minor units; they add up to their own rounded sum.
+
+    As ``statement``, for amounts that were changed into the currency of a book.
+    """
+    scale = int(10 ** places(currency))
+    whole = minor(sum(amounts.values(), Fraction(0)), currency)
+    return settle_fractions({key: amount * scale for key, amount in amounts.items()}, whole)
+
+
 def lines(amounts: Mapping[str, Fraction], rounded: int, currency: str) -> dict[str, int]:
     """Round the lines of one payer's statement to minor units, so that they add up to it."""
     scale = int(10 ** places(currency))

@@ -19,8 +19,9 @@ from costs.used import together
 
 
 class Row(StrEnum):
-    """The rows, from the top down."""
+    """The rows, from the top down; *unwatched* stands in for whole hours, and in no waterfall."""
 
+    UNWATCHED = "unwatched"
     GAP = "gap"
     ORPHAN = "orphan"
     DOWN = "down"

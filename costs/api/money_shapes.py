@@ -190,6 +190,12 @@ class StatementLine(Serializer[Any]):
     resource_hours = serializers.DecimalField(
         source="line.quantity", max_digits=20, decimal_places=6, coerce_to_string=True
     )
+    unwatched_resource_hours = serializers.DecimalField(
+        source="line.unwatched", max_digits=20, decimal_places=6, coerce_to_string=True,
+        allow_null=True,
+        help_text="Of resource_hours: those of hours in which nobody listened, an estimate. The "
+        "sums of months and pools leave them out. Null: not kept.",
+    )  # fmt: skip
     rate = serializers.SerializerMethodField(help_text="Per resource-hour; null: none.")
     amount = serializers.SerializerMethodField(help_text=MONEY)
     corrects = serializers.SerializerMethodField()

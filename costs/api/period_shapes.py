@@ -143,12 +143,22 @@ class Discrepancy(Serializer[Any]):
     allowed = serializers.DecimalField(max_digits=30, decimal_places=6, coerce_to_string=True)
     worth = serializers.SerializerMethodField(help_text=f"{MONEY} Null: not known.")
     blocks = serializers.BooleanField(help_text="It keeps the period from being closed.")
+    state = serializers.SerializerMethodField(
+        help_text="frozen: not settled when its period was closed, and kept as it was."
+    )
     found_at = serializers.DateTimeField()
     resolution = Maybe()
     resolved_by = serializers.CharField(
         source="resolved_by.username", allow_null=True, default=None
     )
     resolved_at = serializers.DateTimeField(allow_null=True)
+
+    @extend_schema_field({"type": "string", "enum": ["open", "settled", "frozen"]})
+    def get_state(self, row: Any) -> str:
+        """Say whether anything is still to be done about it."""
+        if row.resolved_at is not None:
+            return "settled"
+        return "frozen" if row.period.state == Period.State.CLOSED else "open"
 
     @PERHAPS
     def get_worth(self, row: Any) -> str | None:

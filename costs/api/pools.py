@@ -114,7 +114,7 @@ def _fall(found: pool_month.Fall) -> dict[str, Any]:
     rounded = settle_fractions(parts, whole)
     return {
         "hours": found.hours,
-        "hours_over_capacity": found.crowded,
+        "hours_over_capacity": len(found.crowded),
         "whole_resource_milliseconds": whole,
         "rows": [{"row": row, "resource_milliseconds": rounded[row]} for row in parts],
     }

@@ -110,7 +110,9 @@ class Part(Quantities):
         source="partial", help_text="Of those: somebody listened to a part of the hour alone."
     )
     hours_unwatched = serializers.IntegerField(
-        source="unwatched", help_text="Hours in which nobody listened: in no sum."
+        source="unwatched",
+        help_text="Hours in which nobody listened: in no sum. A statement counts what was noted "
+        "before and after them, as unwatched_resource_hours of its lines.",
     )
 
     @extend_schema_field({"type": "integer"})
@@ -240,7 +242,10 @@ class Step(Serializer[Any]):
 
 
 class Fall(Serializer[Any]):
-    """Where the time of all devices went, of the hours in which everything fits."""
+    """Where the time of all devices went, of the hours in which everything fits.
+
+    The row *unwatched* are all devices of hours that nobody watched or counted.
+    """
 
     hours = serializers.IntegerField()
     hours_over_capacity = serializers.IntegerField(

@@ -10,63 +10,54 @@ from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 from django.utils.translation import gettext_lazy as _
 
+from costs.forms.fields import (
+    CurrencyField,
+    LineField,
+    StrictField,
+    same_name,
+    understood,
+    visible,
+)
 from costs.models import BillSource
-from costs.money import NotMoney, places
+from kube.names import display_text
+from portal.web.forms import OnceForm
 
 _ACCOUNT: Final = re.compile(r"[^\s,\x00-\x1f]{1,255}")
-_NAME: Final = re.compile(r"[^\x00-\x1f\x7f]{1,120}")
+_BETWEEN: Final = re.compile(r"[ \t\r\n]+")
 
 
-class SourceForm(forms.Form):
+class SourceForm(OnceForm):
     """A source of bills."""
 
-    name = forms.CharField(label=_("Name"), max_length=120)
+    name = LineField(label=_("Name"), max_length=120)
     kind = forms.ChoiceField(label=_("What its files are"), choices=BillSource.Kind.choices)
-    currency = forms.CharField(
-        label=_("Currency"), max_length=3, help_text=_("Three letters, such as USD.")
-    )
-    accounts = forms.CharField(
+    currency = CurrencyField(label=_("Currency"), help_text=_("Three letters, such as USD."))
+    accounts = StrictField(
         label=_("Accounts"), required=False, max_length=4000, widget=forms.Textarea({"rows": 3}),
         help_text=_("Billing accounts that may stand in its files, one on a line. Empty: any."),
     )  # fmt: skip
-    tenant_tag = forms.CharField(
+    tenant_tag = LineField(
         label=_("Tag of the tenant"), required=False, max_length=120,
         help_text=_("The tag that says which tenant a machine is for, if there is one."),
     )  # fmt: skip
 
     def clean_name(self) -> str:
-        """Take a name of one line that no other source has."""
-        name: str = self.cleaned_data["name"].strip()
-        if not _NAME.fullmatch(name):
-            raise forms.ValidationError(_("A name of one line, please."))
-        if BillSource.objects.filter(name=name).exists():
+        """Take a name that no other source has in some spelling."""
+        name: str = self.cleaned_data["name"]
+        if same_name(name, BillSource.objects.values_list("name", flat=True)):
             raise forms.ValidationError(_("There is a source of this name."))
         return name
 
-    def clean_currency(self) -> str:
-        """Take a code as ISO 4217 writes it."""
-        code: str = self.cleaned_data["currency"].strip()
-        try:
-            places(code)
-        except NotMoney as error:
-            raise forms.ValidationError(_("Three capital letters, such as USD.")) from error
-        return code
-
     def clean_accounts(self) -> list[str]:
         """Return the accounts as a list."""
-        found = self.cleaned_data["accounts"].split()
+        found = [each for each in _BETWEEN.split(self.cleaned_data["accounts"]) if each]
         if wrong := [each for each in found if not _ACCOUNT.fullmatch(each)]:
             sentence = _("This is no account: %(account)s")
             raise forms.ValidationError(sentence % {"account": wrong[0][:80]})
-        return list(dict.fromkeys(found))
-
-    def clean_tenant_tag(self) -> str:
-        """Return the name of the tag."""
-        tag: str = self.cleaned_data["tenant_tag"].strip()
-        return tag
+        return list(dict.fromkeys(visible(understood(display_text, each)) for each in found))
 
 
-class UploadForm(forms.Form):
+class UploadForm(OnceForm):
     """A file that is handed in. ``too_large`` says that its upload was ended."""
 
     file = forms.FileField(

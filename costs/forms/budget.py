@@ -9,6 +9,7 @@ from django import forms
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from costs.forms.fields import AmountField
 from costs.models import PriceBook
 from portal.web.forms import OnceForm
 
@@ -19,13 +20,11 @@ class BudgetForm(OnceForm):
     """A budget: in what it is counted, and how much; no amount means none."""
 
     unit = forms.ChoiceField(label=gettext_lazy("Counted in"))
-    amount = forms.DecimalField(
+    amount = AmountField(
         label=gettext_lazy("By the month"),
         required=False,
-        max_digits=18,
-        decimal_places=4,
+        most=40,  # How many there may be depends on what it is counted in: the service knows.
         help_text=gettext_lazy("Holds until another one is set. Leave it empty to end the budget."),
-        widget=forms.TextInput(attrs={"inputmode": "decimal", "class": "num"}),
     )
 
     def __init__(self, *args: Any, offered: Sequence[PriceBook], **kwargs: Any) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
+from costs.forms.fields import LineField, WholeField
 from kube.credentials import MAX_TEXT
 from portal.web.forms import OnceForm
 
@@ -34,13 +35,13 @@ class MetricsForm(OnceForm):
         widget=forms.Textarea(_PLAIN | {"rows": 4, "class": "mono"}),
         help_text=_("In PEM; with it no other one is trusted. Without it, those of the system are."),
     )  # fmt: skip
-    job = forms.CharField(
+    job = LineField(
         label=_("Job of the exporters"), required=False, max_length=200,
         widget=forms.TextInput(_PLAIN),
         help_text=_("The label job of dcgm-exporter's metrics. Empty: the one there is."),
     )  # fmt: skip
-    interval = forms.IntegerField(
-        label=_("Seconds between scrapes"), required=False, min_value=1, max_value=300,
+    interval = WholeField(
+        label=_("Seconds between scrapes"), required=False, least=1, most=300,
         help_text=_("Empty: as Prometheus says of its targets. Needed where it does not say that."),
     )  # fmt: skip
 
@@ -52,6 +53,6 @@ class MetricsForm(OnceForm):
             "server": data["server"].strip().rstrip("/"),
             "ca_pem": data["ca_pem"].strip(),
             "token": "" if data["forget"] and token is None else token,
-            "job": data["job"].strip(),
+            "job": data["job"],
             "interval": data["interval"],
         }

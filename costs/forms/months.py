@@ -11,7 +11,15 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
-from costs.forms.fields import AmountField, MonthField, PercentField, as_part, text_field
+from costs.forms.fields import (
+    AmountField,
+    LineField,
+    MonthField,
+    PercentField,
+    ReasonField,
+    as_part,
+    text_field,
+)
 from costs.models import BillFile, BillSource, Period, PriceBook, StatementLine
 from costs.states import Code, Kind, Tolerance
 from costs.times import HOUR
@@ -32,7 +40,7 @@ class OpenForm(OnceForm):
 
     book = forms.ModelChoiceField(PriceBook.objects.order_by("name"), label=_("Price book"))
     month = MonthField(label=_("Month"))
-    zone = forms.CharField(
+    zone = LineField(
         label=_("Time zone of the bill"), max_length=64, initial="UTC",
         help_text=_("Cloud bills are in UTC. Later months follow by themselves."),
     )  # fmt: skip
@@ -42,6 +50,15 @@ class ResolveForm(OnceForm):
     """Why a finding is settled."""
 
     reason = text_field(_("Why it is settled"), help_text=_("Stays with the month for good."))
+
+
+class BackForm(OnceForm):
+    """Why a month that was reviewed is sent back."""
+
+    reason = ReasonField(
+        label=_("Why it goes back"), max_length=500,
+        widget=forms.Textarea(attrs={"rows": "2"}), help_text=_("Stays in the audit trail."),
+    )  # fmt: skip
 
 
 class AssignForm(OnceForm):
@@ -69,8 +86,15 @@ class FindingFilter(forms.Form):
         choices=[("", _("anybody")), ("me", _("me")), ("none", _("nobody"))],
     )  # fmt: skip
 
-    def __init__(self, *args: Any, codes: Iterable[tuple[str, Any]], **kwargs: Any) -> None:
+    def __init__(
+        self, *args: Any, codes: Iterable[tuple[str, Any]], closed: bool = False, **kwargs: Any
+    ) -> None:
         super().__init__(*args, **kwargs)
+        if closed:
+            # Nothing of a closed month is open: what was not settled stays as it was.
+            field_of(self, "state", forms.ChoiceField).choices = [
+                ("", _("kept at the close")), ("settled", _("settled")), ("all", _("all")),
+            ]  # fmt: skip
         known = [(code, word) for code, word in codes if code in set(Code)]
         field_of(self, "code", forms.ChoiceField).choices = [("", _("all")), *known]
 
@@ -122,7 +146,7 @@ class CorrectionForm(OnceForm):
         BillFile.objects.none(), label=_("Bill that says so"), required=False,
         empty_label=_("none of these"), help_text=_("Its digest stands on every line too."),
     )  # fmt: skip
-    reason = forms.CharField(
+    reason = ReasonField(
         label=_("Reason"), max_length=500, help_text=_("Stands on every line that is booked."),
     )  # fmt: skip
 
@@ -213,6 +237,6 @@ class AnswerForm(OnceForm):
         found = super().clean() or {}
         if found.get("step") == "accept" and found.get("credit") is None and not self.errors:
             self.add_error("credit", _("Say how much is credited."))
-        if found.get("step") == "reject" and not found.get("answer", "").strip():
+        if found.get("step") == "reject" and not found.get("answer", ""):
             self.add_error("answer", _("Say why the line is right."))
         return found

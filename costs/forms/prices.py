@@ -10,13 +10,22 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from costs.forms.fields import AmountField, HourField, PercentField, as_part
+from costs.forms.fields import (
+    AmountField,
+    CurrencyField,
+    HourField,
+    LineField,
+    PercentField,
+    WholeField,
+    as_part,
+    same_name,
+)
 from costs.lost import Funder, LostRule
-from costs.models.prices import LONGEST_MINUTES, Purpose
-from costs.money import NotMoney, places
+from costs.models.prices import LONGEST_MINUTES, PriceBook, Purpose
 from costs.policy import Base, Policy, Rest, Spread
 from costs.rates import Basis, PriceKey, Purchase
 from costs.reason_texts import BASES
+from kube.names import subdomain
 from portal.web.forms import OnceForm
 
 PURCHASES = {
@@ -29,7 +38,7 @@ PURCHASES = {
 class BookForm(OnceForm):
     """A new price book."""
 
-    name = forms.CharField(label=gettext_lazy("Name"), max_length=120)
+    name = LineField(label=gettext_lazy("Name"), max_length=120)
     purpose = forms.ChoiceField(
         label=gettext_lazy("For"), choices=Purpose.choices, widget=forms.RadioSelect,
         help_text=gettext_lazy(
@@ -37,25 +46,25 @@ class BookForm(OnceForm):
             "An internal list is for the platform alone."
         ),
     )  # fmt: skip
-    currency = forms.CharField(
-        label=gettext_lazy("Currency"), max_length=3, min_length=3,
+    currency = CurrencyField(
+        any_case=True,
+        label=gettext_lazy("Currency"),
         help_text=gettext_lazy("Three letters: USD. It cannot be changed once prices count."),
     )  # fmt: skip
 
-    def clean_currency(self) -> str:
-        """Read a code in capital letters."""
-        code = str(self.cleaned_data["currency"]).upper()
-        try:
-            places(code)
-        except NotMoney:
-            raise ValidationError(_("Type the three letters of a currency.")) from None
-        return code
+    def clean_name(self) -> str:
+        """Take a name that no other book has in some spelling."""
+        name: str = self.cleaned_data["name"]
+        if same_name(name, PriceBook.objects.values_list("name", flat=True)):
+            raise ValidationError(_("There is a price book of this name."))
+        return name
 
 
 class PriceForm(OnceForm):
     """One price of a draft."""
 
-    flavor = forms.CharField(label=gettext_lazy("Flavor"), max_length=253)
+    # A flavor may get its price before it exists, but not one that cannot exist.
+    flavor = LineField(label=gettext_lazy("Flavor"), max_length=253, read=subdomain)
     basis = forms.ChoiceField(
         label=gettext_lazy("Basis"), choices=[(key.value, word) for key, word in BASES.items()]
     )
@@ -96,8 +105,16 @@ class PolicyForm(OnceForm):
         gettext_lazy("What tenants pay first"),
         [
             (Base.COMMITTED.value, gettext_lazy("Quota that is committed to them, used or not")),
-            (Base.HELD.value, gettext_lazy("Time for which they held quota, waiting jobs too")),
-            (Base.ADMITTED.value, gettext_lazy("Time for which their jobs were admitted")),
+            (
+                Base.HELD.value,
+                gettext_lazy("Time for which they held quota, also before a job was admitted"),
+            ),
+            (
+                Base.ADMITTED.value,
+                gettext_lazy(
+                    "Time from admission until the quota is free, also while evicted jobs stop"
+                ),
+            ),
             (Base.USED.value, gettext_lazy("Time that devices measured as used")),
         ],
         gettext_lazy("Committed is the one that makes quota nobody uses expensive to keep."),
@@ -163,10 +180,9 @@ class PolicyForm(OnceForm):
             ("yes", gettext_lazy("Given back by the platform")),
         ],
     )
-    lost_minutes = forms.IntegerField(
+    lost_minutes = WholeField(
         label=gettext_lazy("Given back are at most (minutes of a run)"), required=False, initial=60,
-        min_value=1, max_value=LONGEST_MINUTES,
-        widget=forms.TextInput(attrs={"inputmode": "numeric", "size": "8", "class": "num"}),
+        least=1, most=LONGEST_MINUTES,
         help_text=gettext_lazy(
             "Counted back to the last checkpoint, or to the start where none is known. So nobody "
             "is paid for hours without a checkpoint."

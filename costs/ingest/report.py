@@ -14,6 +14,7 @@ class Code(StrEnum):
     """What can be wrong with a row."""
 
     FIELDS = "fields"
+    ENCODING = "encoding"
     MISSING = "missing"
     AMOUNT = "amount"
     TIME = "time"

@@ -145,13 +145,17 @@ class Statement(models.Model):
 class StatementLine(models.Model):
     """One line. ``corrects`` points to the closed period because of which it was booked.
 
-    ``bill`` is the file that said so, where a bill did.
+    ``bill`` is the file that said so, where a bill did. ``unwatched`` is the part of the quantity
+    in hours in which nobody listened: an estimate. It is NULL where it was not kept.
     """
 
     statement = models.ForeignKey(Statement, models.PROTECT, related_name="lines")
     flavor = models.CharField(_("flavor"), max_length=253, blank=True)
     basis = models.CharField(_("basis"), max_length=16)
     quantity = models.DecimalField(_("quantity"), max_digits=20, decimal_places=6)
+    unwatched = models.DecimalField(
+        _("in hours that nobody watched"), max_digits=20, decimal_places=6, null=True
+    )
     rate = models.DecimalField(_("rate"), max_digits=20, decimal_places=10, null=True)
     amount = models.DecimalField(_("amount"), max_digits=18, decimal_places=4)
     corrects = models.ForeignKey(Period, models.PROTECT, related_name="corrections", null=True)

@@ -25,6 +25,8 @@ class Reconciliation(models.Model):
 
     ``bills`` and ``policies`` are keys of rows. Amounts are in the currency of the book; without
     a bill there are none and nothing was written. ``listed`` is what the price list alone would bring in.
+    ``missing`` are hours of a cluster in which nobody listened at all or that were never counted,
+    ``partial`` those in which somebody listened for a part; where it is NULL, ``missing`` has both.
     """
 
     period = models.ForeignKey(Period, models.PROTECT, related_name="runs")
@@ -41,7 +43,8 @@ class Reconciliation(models.Model):
     platform = models.DecimalField(_("platform"), max_digits=18, decimal_places=4, null=True)
     listed = models.DecimalField(_("by the price list"), max_digits=18, decimal_places=4, null=True)
     hours = models.PositiveIntegerField(_("hours"))
-    missing = models.PositiveIntegerField(_("hours without news"))
+    missing = models.PositiveIntegerField(_("missing hours"))
+    partial = models.PositiveIntegerField(_("partly observed hours"), null=True)
     findings = models.PositiveIntegerField(_("findings"))
     written = models.BooleanField(_("statements were written"))
 

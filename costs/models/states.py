@@ -27,7 +27,7 @@ def move(row: Row, to: str, **fields: Any) -> Row:
     changed = found.update(state=to, version=F("version") + 1, **fields)
     row.refresh_from_db()
     if not changed:
-        sentence = _("This is in the state %(state)s by now. Reload the page.")
+        sentence = _("This is in the state %(state)s by now.")
         facts = {"state": row.state}
         raise Stale(sentence % facts, code="GP-5104", details=facts)
     return row

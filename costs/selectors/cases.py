@@ -10,7 +10,7 @@ from django.db.models import OuterRef, QuerySet, Value, When
 from django.db.models.functions import JSONObject
 
 from costs.models import Case
-from queues.selectors.compiled import Part
+from queues.compiled import Part
 from queues.selectors.together import columns, row_of
 from tenants.models import Cluster, Tenant
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Final
+from typing import Final, NamedTuple
 
 from django.db.models import Count, OuterRef, Q, QuerySet, Subquery, Sum
 
-from costs.models import Dispute, Period, PeriodBill, Reconciliation, Statement
+from costs.models import Dispute, Period, PeriodBill, Reconciliation, Statement, StatementLine
 from costs.selectors.month_bills import rests_on
 
 #: Months that a page lists; older ones are found by their statements.
@@ -51,6 +51,7 @@ def periods() -> QuerySet[Period]:
             ),
             last_run=Subquery(newest.values("at")[:1]),
             missing=Subquery(newest.values("missing")[:1]),
+            partial=Subquery(newest.values("partial")[:1]),
         )
         .order_by("-starts", "book__name", "pk")
     )
@@ -68,6 +69,29 @@ def sums(period: Period) -> Sums | None:
         period.bill_total, found["tenants"] or Decimal(0), found["platform"] or Decimal(0),
         rests_on(period),
     )  # fmt: skip
+
+
+class Part(NamedTuple):
+    """What was billed of one flavor; without one ``basis`` says what it was for."""
+
+    flavor: str
+    basis: str
+    amount: Decimal
+
+
+def parts(period: Period) -> list[Part]:
+    """Return what a month's bills were for, flavors first; they add up to what all pay.
+
+    Corrections of earlier months are no part of its bills. One query.
+    """
+    rows = StatementLine.objects.filter(statement__period=period, corrects=None)
+    summed = rows.order_by("flavor").values_list("flavor", "basis").annotate(Sum("amount"))
+    found: dict[tuple[str, str], Decimal] = {}
+    for flavor, basis, amount in summed:
+        key = (flavor, "" if flavor else basis)
+        found[key] = found.get(key, Decimal(0)) + amount
+    told = (Part(*key, amount) for key, amount in found.items() if amount)
+    return sorted(told, key=lambda each: (not each.flavor, each))
 
 
 def payers(period: Period) -> list[Statement]:

@@ -31,8 +31,8 @@ from queues.models import Eviction, Interval, Lifetime, Phase
 from queues.selectors.history import owned
 from tenants.models import Cluster, Tenant
 
-#: Evictions that a page names; a file has them all.
-SHOWN = 50
+#: The newest evictions that a page puts together; a file has them all.
+SHOWN = 1000
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,8 @@ from decimal import Decimal
 
 from django.db.models import Sum
 
-from costs.models import Period, StatementLine
+from costs.models import Discrepancy, Period, StatementLine
+from costs.states import Code
 
 
 def as_billed(period: Period) -> dict[str, Decimal]:
@@ -53,3 +54,9 @@ def targets(period: Period) -> list[Period]:
     """Return the months of the same book in which something of a closed one can be booked."""
     later = Period.objects.filter(book=period.book_id, starts__gte=period.ends)
     return list(later.exclude(state=Period.State.CLOSED).order_by("starts"))
+
+
+def gaps(period: Period) -> list[Discrepancy]:
+    """Return the newest findings about hours in which nobody listened, the first first; one query."""
+    rows = period.discrepancies.filter(code=Code.HARVEST_GAP, settled_by=None)
+    return list(rows.order_by("subject", "pk"))

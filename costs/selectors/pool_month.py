@@ -15,6 +15,7 @@ from django.db.models import (
     ExpressionWrapper,
     F,
     Max,
+    Min,
     Q,
     QuerySet,
     Sum,
@@ -27,6 +28,7 @@ from costs.models import PoolHour, TenantHour
 from costs.selectors.billed import Billed, BilledHours, billed_hours
 from costs.selectors.hours import SUMMED, Sums, added, pools, within
 from costs.selectors.months import GRACE, Month
+from costs.selectors.unknown_hours import Guess, Unknown, heard, runs
 from costs.times import HOUR, hours, instant
 from costs.used import UNKNOWN_BELOW, Use, together
 from costs.waterfall import OverCapacity, Row, Waterfall, waterfall
@@ -65,18 +67,20 @@ class Devices:
 class Fall:
     """The waterfall of all hours in which everything fits.
 
-    ``crowded`` are hours in which more devices were taken than there were, so that something is
-    counted twice or a unit is not known; they are in no row. ``unwatched`` are hours in which too
-    little was seen of pods: what ran in them is not told from what did not. ``billed`` are hours
-    that begin with a bill, the others begin with the devices that exist. ``money`` is what each
-    row cost, ``elsewhere`` what was billed for hours that are in no row; none without one currency.
+    ``crowded`` are starts of hours in which more devices were taken than there were, so that
+    something is counted twice or a unit is not known; they are in no row. ``unwatched`` are those
+    of hours in which too little was seen of pods: what ran in them is not told from what did not.
+    ``billed`` are hours that begin with a bill, the others begin with the devices that exist.
+    ``money`` is what each row cost, ``elsewhere`` what was billed for hours that are in no row;
+    none without one currency.
+    Hours that nobody watched or counted are one row: what was done with the devices is not known.
     """
 
     rows: dict[Row, Fraction]
     whole: Fraction
     hours: int
-    crowded: int
-    unwatched: int = 0
+    crowded: tuple[int, ...] = ()
+    unwatched: tuple[int, ...] = ()
     billed: int = 0
     money: dict[Row, Fraction] = field(default_factory=dict)
     elsewhere: Fraction = Fraction(0)
@@ -102,13 +106,21 @@ class PoolMonth:
     fall: Fall
     counted: int
     missing: int
+    unknown: tuple[Unknown, ...] = ()
+    guess: Guess | None = None
+
+    @property
+    def partial(self) -> int:
+        """Return how many of the counted hours were watched for a part only."""
+        return sum(each.hours for each in self.unknown if each.heard)
 
 
 def pool_month(cluster_id: int, month: Month, wanted: Pool | None, now: int) -> PoolMonth:
     """Return a month of the pool that is wanted, or of the first one; four queries.
 
     The database adds up, so it matters little how many tenants there are. Hours that nobody
-    watched are counted as missing and stand in no sum.
+    watched are counted as missing and stand in no sum; what was noted of them is told apart, and
+    of the waterfall they are a row of their own. One more query where there are such hours.
     """
     by_pool: dict[Pool, dict[int, PoolFact]] = defaultdict(dict)
     for each in pools(PoolHour.objects.filter(within(month.span), cluster=cluster_id)):
@@ -133,10 +145,30 @@ def pool_month(cluster_id: int, month: Month, wanted: Pool | None, now: int) -> 
         tenants=tenants,
         total=total,
         devices=_devices(watched.values(), total.committed),
-        fall=_fall(watched, found, billed),
+        fall=_fall(watched, found, billed, exist),
         counted=len(watched),
         missing=ended - len(watched),
+        unknown=_unknown(found, month, exist, now),
+        guess=_guess(rows, found),
     )
+
+
+def _unknown(
+    found: dict[int, list[Fact]], month: Month, exist: Mapping[int, PoolFact], now: int
+) -> tuple[Unknown, ...]:
+    facts = [each for group in found.values() for each in group]
+    return tuple(runs(heard(facts, month.span, exist, now - GRACE)))
+
+
+def _guess(rows: QuerySet[TenantHour], found: dict[int, list[Fact]]) -> Guess | None:
+    """Add up what was noted of all tenants in hours that nobody watched; one query if there are."""
+    blind = {hour for hour, each in found.items() if not _watched(each)}
+    if not blind:
+        return None
+    names = (*_OF_TENANTS, "held_least", "held_most")
+    summed = rows.filter(quality=Quality.MISSING).aggregate(*(Sum(name) for name in names))
+    *numbers, least, most = (int(summed[f"{name}__sum"] or 0) for name in names)
+    return Guess(len(blind), _sums(numbers, None), least, most)
 
 
 def pools_of(cluster_id: int, month: Month) -> list[Pool]:
@@ -199,6 +231,7 @@ def _groups(rows: QuerySet[TenantHour]) -> dict[int, list[Fact]]:
         **{f"{name}_": Sum(name) for name in SUMMED},
         **{f"{name}_": Sum(name, filter=runs) for name in ("used", "seen", "expected")},
         blind=Count("pk", filter=Q(quality=Quality.MISSING)), watched=Max("pods"),
+        least=Min("coverage"),
     )  # fmt: skip
     found: dict[int, list[Fact]] = defaultdict(list)
     for row in summed.order_by("hour").iterator(chunk_size=5000):
@@ -214,7 +247,7 @@ def _group(row: Mapping[str, Any]) -> Fact:
         hour=instant(row["hour"]),
         tenant=NOBODY,
         pool=Pool("", ""),
-        coverage=0,
+        coverage=row["least"],
         pods=row["watched"],
         quality=Quality.MISSING if row["blind"] else Quality.OBSERVED,
         use=None if row["unseen"] else Use(*use),
@@ -238,32 +271,55 @@ def _devices(hours: Iterable[PoolFact], committed: int) -> Devices:
     )
 
 
-def _fall(pools: dict[int, PoolFact], found: dict[int, list[Fact]], bills: BilledHours) -> Fall:
-    """Add up the waterfalls of hours, from what was billed where there is a bill."""
-    fall = Fall(dict.fromkeys(Row, Fraction(0)), Fraction(0), 0, 0, currency=bills.currency)
+def _fall(
+    pools: dict[int, PoolFact],
+    found: dict[int, list[Fact]],
+    bills: BilledHours,
+    exist: dict[int, PoolFact],
+) -> Fall:
+    """Add up the waterfalls of hours, from what was billed where there is a bill.
+
+    ``pools`` are the hours that somebody watched; all others, of which some ``exist``, are one row.
+    """
+    fall = Fall(dict.fromkeys(Row, Fraction(0)), Fraction(0), 0, currency=bills.currency)
     money = dict.fromkeys(Row, Fraction(0))
     for hour, pool in pools.items():
         bill = bills.hours.get(hour)
         try:
             each = _one(found.get(hour, []), pool, bill)
         except OverCapacity:
-            fall = replace(fall, crowded=fall.crowded + 1)
+            fall = replace(fall, crowded=(*fall.crowded, hour))
             continue
         for row, seconds in each.rows.items():
             fall.rows[row] += seconds
         if bill and each.billed:
             for row, seconds in each.rows.items():
                 money[row] += Fraction(bill.cost) * Fraction(seconds, each.billed)
+        unseen = not all(each.pods_known for each in found.get(hour, []))
         fall = replace(
             fall, whole=fall.whole + each.billed, hours=fall.hours + 1,
             billed=fall.billed + (bill is not None),
-            unwatched=fall.unwatched + (not all(x.pods_known for x in found.get(hour, []))),
+            unwatched=(*fall.unwatched, hour) if unseen else fall.unwatched,
         )  # fmt: skip
+    blind = (exist.keys() | bills.hours.keys()) - pools.keys()
+    for hour in blind:
+        devices = _devices_of(exist.get(hour), bills.hours.get(hour))
+        fall.rows[Row.UNWATCHED] += devices
+        fall = replace(fall, whole=fall.whole + devices)
+        if bill := bills.hours.get(hour):
+            money[Row.UNWATCHED] += Fraction(bill.cost)
     if not bills.currency:
         return fall
     whole = sum((Fraction(each.cost) for each in bills.hours.values()), Fraction(0))
     elsewhere = whole - sum(money.values())
     return replace(fall, money=money, elsewhere=elsewhere, spread=bills.spread)
+
+
+def _devices_of(pool: PoolFact | None, bill: Billed | None) -> int:
+    """Return the devices of an hour that nobody watched: by its bill, else those on record."""
+    if bill is not None and bill.seconds is not None:
+        return bill.seconds
+    return (pool.provisioned if pool else 0) + (bill.orphan if bill else 0)
 
 
 def _one(facts: list[Fact], pool: PoolFact, bill: Billed | None) -> Waterfall:

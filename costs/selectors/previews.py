@@ -1,13 +1,14 @@
 """What other prices or another policy would have meant for a month that was: who pays how much.
 
-Nothing is written. Small months are reckoned by the hour as a statement is; large ones by the
-day, which is close and answers a page in time. Both columns add up to the same bill.
+Nothing is written. A month is reckoned as its statements are, from the same hours, bills and
+rules, so that the policy that held gives the statements to the cent. Of a month that is too
+large for a page the differences are reckoned by the day.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from fractions import Fraction
@@ -29,19 +30,21 @@ from costs.models import (
     TenantHour,
 )
 from costs.models.prices import VersionState
-from costs.money import from_grains, grains
-from costs.passing import PoolBill, Tally, charged, divide, give_back, purchase_of, second
+from costs.money import from_minor, grains
+from costs.passing import PoolBill, charged, purchase_of, worth
 from costs.policy import Policy
 from costs.rates import Basis, NotKnown, PriceKey, Unpriced, quantity
 from costs.rates import PriceBook as Rates
-from costs.selectors import hours, losses, month_bills
-from costs.selectors.bill_hours import billed
+from costs.selectors import dividing, hours, losses
+from costs.selectors.bill_hours import Billed
+from costs.selectors.dividing import Division, Hour, Lost
 from costs.selectors.hours import SUMMED
 from costs.selectors.months import Month
-from costs.selectors.period_hours import PoolHourFacts, read
+from costs.selectors.period_hours import PoolHourFacts, read, span_of
 from costs.selectors.prices import policies, price_book
+from costs.selectors.reckoning import Given, asked_of, dated, given, stored
 from costs.steps import Dated
-from costs.times import HOUR, instant, moment
+from costs.times import HOUR, Span, instant, moment
 from costs.used import Use
 
 #: Rows of hours that a page may wait for; beyond that it is reckoned by the day.
@@ -67,7 +70,13 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """A month reckoned twice. ``billed``: by a real bill, else by the prices of its devices."""
+    """A month reckoned twice. ``billed``: by real bills, else by the prices of its devices.
+
+    ``written``: what is paid now are its statements as they stand, corrections included, and
+    ``closed``: they stay. ``unmeasured`` is what of the bill nobody would be charged with,
+    because what the policy asks for was not measured. ``reserved`` are resource-seconds that
+    were held and not admitted.
+    """
 
     month: Month
     rows: list[Row]
@@ -75,6 +84,10 @@ class Preview:
     by_day: bool
     billed: bool
     unpriced: Fraction = Fraction(0)
+    unmeasured: Fraction = Fraction(0)
+    written: bool = False
+    closed: bool = False
+    reserved: int = 0
 
 
 def last_month(now: int) -> Month:
@@ -84,67 +97,80 @@ def last_month(now: int) -> Month:
 
 
 def of_policy(book: PriceBook, wanted: Policy, now: int) -> Preview | None:
-    """Reckon the last month by the policy that holds and by another one.
+    """Reckon the last month by the policy that held and by another one.
 
     ``None`` if nothing was counted in it, or nothing says what its devices cost.
     """
-    month = last_month(now)
-    basis = _Basis.of(book, month)
+    basis = _Basis.of(book, last_month(now))
     if basis is None:
         return None
-    current = policies(book.pk)
-    tallies = Tally(), Tally()
-    gives = any(each is not None and each.lost.gives for each in (*current.values, wanted))
-    gone = basis.lost() if gives else {}
-    for hour, bill in basis.hours():
-        here = gone.get((hour.place, hour.pool.hour), ())
-        for tally, policy in zip(tallies, (current.at(hour.pool.hour), wanted), strict=True):
-            if policy is not None and bill.grains:
-                divide(tally, hour.facts, hour.pool, policy, bill)
-                _back(tally, hour, here, policy, bill)
-    before, after = (each.payers() for each in tallies)
-    payers = sorted(before.keys() | after.keys())
+    own, other = Division(basis.policies), Division(Dated([(0, wanted)]))
+    gives = any(each is not None and each.lost.gives for each in (*own.policies.values, wanted))
+    left = basis.bills()
+    reserved = 0
+    for hour in basis.hours(left, basis.lost() if gives else {}):
+        own.add(hour)
+        other.add(hour)
+        reserved += sum(fact.reserved for fact in hour.facts.facts)
+    beyond = sum(each.grains for each in left.values())
+    for each in (own, other):
+        each.finish(basis.asked, beyond, basis.span.ends)
+    before, after = (_amounts(each, basis) for each in (own, other))
+    written = _written(basis.period)
+    paid = written or before
     rows = [
-        Row(key, basis.worth(before.get(key, 0)), basis.worth(after.get(key, 0))) for key in payers
+        Row(key, had := Fraction(paid.get(key, 0)), had + after.get(key, 0) - before.get(key, 0))
+        for key in sorted(paid.keys() | before.keys() | after.keys())
     ]
-    return Preview(month, rows, basis.worth(tallies[1].total), basis.by_day, basis.billed)
+    return Preview(
+        month=basis.month, rows=rows, total=sum((row.then for row in rows), Fraction(0)),
+        by_day=basis.by_day, billed=basis.billed, unmeasured=worth(other.unmeasured, basis.rate),
+        written=bool(written), closed=basis.closed, reserved=reserved,
+    )  # fmt: skip
 
 
-def _back(
-    tally: Tally, hour: PoolHourFacts, gone: Sequence[Loss], policy: Policy, bill: PoolBill
-) -> None:
-    if gone and policy.lost.gives:
-        give_back(tally, gone, policy, second(hour.facts, hour.pool, policy, bill))
+def _amounts(division: Division, basis: _Basis) -> dict[str, Fraction]:
+    currency = basis.book.currency
+    owed = division.owed(basis.rate, currency)
+    return {key: Fraction(from_minor(count, currency)) for key, count in owed.items()}
+
+
+def _written(period: Period | None) -> dict[str, Fraction]:
+    """Return what each payer owes by the statements of a month, if its bills were divided."""
+    if period is None or period.prices_id is None:
+        return {}
+    rows = period.statements.values_list("tenant__slug", "bucket", "total")
+    return {slug or bucket: Fraction(total) for slug, bucket, total in rows}
 
 
 def of_prices(version: PriceVersion, now: int) -> Preview | None:
-    """Reckon the last month by the prices that hold and by those of a version.
+    """Reckon the last month by the prices that held and by those of a version.
 
-    What the list does not bring in of the bill is the platform's.
+    What a list does not bring in of the bill is the platform's.
     """
-    month, book = last_month(now), version.book
-    basis = _Basis.of(book, month, version)
+    book = version.book
+    basis = _Basis.of(book, last_month(now), version)
     if basis is None:
         return None
     active = book.versions.filter(state=VersionState.ACTIVE).prefetch_related("prices").first()
-    lists = [price_book(active) if active else None, price_book(version)]
-    known = policies(book.pk)
+    held = basis.prices if basis.closed else active
+    lists = [price_book(held) if held else None, price_book(version)]
     sums: tuple[dict[str, Fraction], ...] = (defaultdict(Fraction), defaultdict(Fraction))
     unpriced, total = Fraction(0), 0
-    for hour, bill in basis.hours():
-        total += bill.grains
-        policy = known.at(hour.pool.hour) or Policy()
+    for hour in basis.hours(basis.bills(), {}):
+        total += hour.bill.grains
+        policy = basis.policies.at(hour.facts.pool.hour) or Policy()
         for found, rates in zip(sums, lists, strict=True):
-            lacking = _listed(found, hour, policy, rates)
+            lacking = _listed(found, hour.facts, policy, rates)
             unpriced += lacking if found is sums[1] else 0
-    bill_total = basis.worth(total)
+    whole = worth(basis.asked.total if basis.billed else total, basis.rate)
     for found in sums:
-        found[RECOVERY] = bill_total - sum(found.values(), Fraction(0))
-    payers = sorted(sums[0].keys() | sums[1].keys())
+        found[RECOVERY] = whole - sum(found.values(), Fraction(0))
     rows = [
-        Row(key, sums[0].get(key, Fraction(0)), sums[1].get(key, Fraction(0))) for key in payers
+        Row(key, sums[0].get(key, Fraction(0)), sums[1].get(key, Fraction(0)))
+        for key in sorted(sums[0].keys() | sums[1].keys())
     ]
-    return Preview(month, rows, bill_total, basis.by_day, basis.billed, unpriced)
+    return Preview(basis.month, rows, whole, basis.by_day, basis.billed, unpriced)
 
 
 def _listed(
@@ -178,11 +204,20 @@ def _had(fact: Fact, basis: Basis) -> Fraction:
 
 @dataclass(frozen=True, slots=True)
 class _Basis:
-    """What a month is reckoned from: its hours or days, and what each of them cost."""
+    """What a month is reckoned from: its hours or days, what they cost, and by which policies.
 
+    Of a closed month that is what its statements rest on, else what a run would be given now.
+    """
+
+    book: PriceBook
     month: Month
+    span: Span
+    period: Period | None
     by_day: bool
-    bills: Mapping[tuple[Place, int], int] | None
+    billed: bool
+    asked: Billed
+    policies: Dated[Policy]
+    prices: PriceVersion | None
     rates: Rates | None
     base: Basis
     rate: Fraction
@@ -192,57 +227,57 @@ class _Basis:
         cls, book: PriceBook, month: Month, version: PriceVersion | None = None
     ) -> _Basis | None:
         """Read what is there of a month; ``None`` where that is not enough."""
-        number = TenantHour.objects.filter(hours.within(month.span)).count()
-        if not PoolHour.objects.filter(hours.within(month.span)).exists():
+        period = _period(book, month)
+        span = span_of(period) if period else month.span
+        number = TenantHour.objects.filter(hours.within(span)).count()
+        if not PoolHour.objects.filter(hours.within(span)).exists():
             return None
-        period = Period.objects.filter(
-            book=book, starts=moment(month.span.starts), ends=moment(month.span.ends)
-        ).first()
-        bills = month_bills.counting(month_bills.due(period)) if period else []
-        same = month_bills.currencies(bills) == [book.currency]
+        using = _using(period)
+        is_billed = using is not None and len(using.currencies) == 1 and using.rate is not None
         active = book.versions.filter(state=VersionState.ACTIVE).first() or version
-        if not same and active is None:
+        if not is_billed and active is None:
             return None
-        asked = billed(bills, period) if period and same else None
-        policy = policies(book.pk).at(month.span.ends - 1) or Policy()
+        held = dated(using.policies) if using else policies(book.pk)
+        last = held.at(span.ends - 1) or Policy()
         return cls(
-            month=month, by_day=number > BY_HOUR,
-            bills={key: each.grains for key, each in asked.hours.items()} if asked else None,
+            book=book, month=month, span=span, period=period, by_day=number > BY_HOUR,
+            billed=is_billed, policies=held, prices=using.prices if using else None,
+            asked=asked_of(period, using) if period and using and is_billed else Billed(0, {}),
             rates=price_book(active) if active else None,
-            base=next((each for each in Basis if each == policy.base.value), Basis.COMMITTED),
-            rate=Fraction(1),
+            base=next((each for each in Basis if each == last.base.value), Basis.COMMITTED),
+            rate=using.rate if using and is_billed and using.rate else Fraction(1),
         )  # fmt: skip
 
     @property
-    def billed(self) -> bool:
-        """Return whether a real bill is divided."""
-        return self.bills is not None
+    def closed(self) -> bool:
+        """Return whether the month does not change any more."""
+        return self.period is not None and self.period.state == Period.State.CLOSED
 
-    def worth(self, count: int) -> Fraction:
-        """Return grains as an amount of the book's currency."""
-        return Fraction(from_grains(count)) * self.rate
+    def bills(self) -> dict[tuple[Place, int], PoolBill]:
+        """Return what each hour, or each day, of a pool was billed."""
+        if not self.by_day:
+            return dict(self.asked.hours)
+        found: dict[tuple[Place, int], PoolBill] = {}
+        for (place, hour), bill in self.asked.hours.items():
+            key = (place, hour - hour % DAY)
+            had = found.get(key, dividing.NOTHING)
+            found[key] = PoolBill(*(sum(pair) for pair in zip(had, bill, strict=True)))
+        return found
 
-    def hours(self) -> Iterator[tuple[PoolHourFacts, PoolBill]]:
-        """Yield each hour, or each day, of every pool with its bill."""
-        span = self.month.span
-        by_day = self._by_day() if self.by_day and self.bills is not None else self.bills
-        for each in _days(self.month) if self.by_day else read(span, span.seconds):
-            if by_day is not None:
-                yield each, PoolBill(by_day.get((each.place, each.pool.hour), 0))
-            else:
-                yield each, PoolBill(self._list(each))
+    def hours(self, bills: dict[tuple[Place, int], PoolBill], gone: Lost) -> Iterator[Hour]:
+        """Yield each hour, or each day, of every pool; its bill is taken out of ``bills``."""
+        found = _days(self.span) if self.by_day else read(self.span, self.span.seconds)
+        if self.billed:
+            yield from dividing.hours(found, bills, gone)
+            return
+        for each in found:
+            yield Hour(each, PoolBill(self._list(each)), gone.get((each.place, each.pool.hour), []))
 
     def lost(self) -> dict[tuple[Place, int], list[Loss]]:
         """Return lost work by pool and hour, or day."""
         found: dict[tuple[Place, int], list[Loss]] = defaultdict(list)
-        for (place, hour), gone in losses.by_hour(self.month.span).items():
+        for (place, hour), gone in losses.by_hour(self.span).items():
             found[place, hour - hour % DAY if self.by_day else hour] += gone
-        return found
-
-    def _by_day(self) -> dict[tuple[Place, int], int]:
-        found: dict[tuple[Place, int], int] = defaultdict(int)
-        for (place, hour), count in (self.bills or {}).items():
-            found[place, hour - hour % DAY] += count
         return found
 
     def _list(self, hour: PoolHourFacts) -> int:
@@ -257,9 +292,22 @@ class _Basis:
             return 0
 
 
-def _days(month: Month) -> Iterator[PoolHourFacts]:
+def _period(book: PriceBook, month: Month) -> Period | None:
+    """Return the month of a book whose middle is that of a month of UTC, in whatever zone."""
+    middle = moment(month.span.starts + 14 * DAY)
+    rows = Period.objects.filter(book=book, starts__lte=middle, ends__gt=middle)
+    return rows.select_related("book").first()
+
+
+def _using(period: Period | None) -> Given | None:
+    if period is None:
+        return None
+    return stored(period) if period.state == Period.State.CLOSED else given(period)
+
+
+def _days(span: Span) -> Iterator[PoolHourFacts]:
     """Yield each day of each pool as if it were one long hour; two queries."""
-    first, last = moment(month.span.starts).date(), moment(month.span.ends - 1).date()
+    first, last = moment(span.starts).date(), moment(span.ends - 1).date()
     names = ("starts", "cluster__slug", "flavor", "resource")
     facts: dict[tuple[int, Place], list[Fact]] = defaultdict(list)
     tenants = TenantDay.objects.filter(starts__range=(first, last)).annotate(of=F("tenant__slug"))
@@ -298,7 +346,7 @@ def unpriced(book: PriceBook, now: int) -> dict[tuple[str, str], Fraction]:
     found: dict[tuple[str, str], Fraction] = defaultdict(Fraction)
     current = Month(moment(now).year, moment(now).month)
     for month in (current.moved(-1), current):
-        for day in _days(month):
+        for day in _days(month.span):
             policy = known.at(day.pool.hour)
             for basis in sorted(charged(policy)) if policy else []:
                 seconds = sum((_had(fact, basis) for fact in day.facts), Fraction(0))

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Final
 
-from costs import passing
 from costs.comparing import Comparison, Place, Tolerances
 from costs.facts import Fact, Pool
 from costs.models import (
@@ -24,11 +23,12 @@ from costs.models import (
 )
 from costs.models.prices import VersionState
 from costs.money import grains
-from costs.passing import PoolBill, Tally, charged, divide, give_back, purchase_of, second
+from costs.passing import PoolBill, Tally, charged, purchase_of
 from costs.policy import Bucket, Policy
 from costs.rates import Basis, NotKnown, PriceBook, PriceKey, Unpriced, quantity
 from costs.selectors import control, losses, month_bills, use_findings
 from costs.selectors.bill_hours import Billed, billed
+from costs.selectors.dividing import Division, hours
 from costs.selectors.month_bills import Due
 from costs.selectors.period_hours import PoolHourFacts, expected, read, span_of
 from costs.selectors.prices import price_book, switches
@@ -37,7 +37,6 @@ from costs.steps import Dated
 from costs.times import HOUR, instant
 
 ZERO: Final = Fraction(0)
-NOTHING: Final = PoolBill(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +73,18 @@ class Given:
 
 @dataclass(slots=True)
 class Outcome:
-    """Lines, findings, and what the price list alone would bring in (in the book's currency)."""
+    """Lines, findings, and what the price list alone would bring in (in the book's currency).
+
+    ``unwatched`` is what of the lines belongs to hours in which nobody listened.
+    """
 
     tally: Tally
+    unwatched: Tally = field(default_factory=Tally)
     findings: list[Finding] = field(default_factory=list)
     listed: Fraction = ZERO
     hours: int = 0
     missing: int = 0
+    partial: int = 0
     method: str = ""
 
 
@@ -97,6 +101,25 @@ def given(period: Period) -> Given:
         .prefetch_related("prices")
         .first(),
         policies=_in_force(list(rows.order_by("starts")), period),
+        tolerances=tolerances(),
+        rate=_rate(period, month_bills.currencies(month_bills.counting(due))),
+    )
+
+
+def stored(period: Period) -> Given:
+    """Return what the statements of a closed period rest on, whatever holds by now; eight queries."""
+    rows = period.bills.select_related("bill", "source").order_by("source__name")
+    due = [Due(each.source, each.bill, each.left_out) for each in rows]
+    run = period.runs.order_by("-at", "-pk").first()
+    keys: list[int] = run.policies if run else [period.policy_id or 0]
+    policies = PolicyVersion.objects.filter(pk__in=keys)
+    return Given(
+        due=due,
+        prices=PriceVersion.objects.filter(pk=period.prices_id or 0)
+        .select_related("book")
+        .prefetch_related("prices")
+        .first(),
+        policies=list(policies.order_by("starts")),
         tolerances=tolerances(),
         rate=_rate(period, month_bills.currencies(month_bills.counting(due))),
     )
@@ -135,64 +158,44 @@ def tolerances() -> dict[tuple[Place, Kind], Tolerance]:
 def reckon(period: Period, using: Given) -> Outcome:
     """Reckon a period; the lines are the bills to the last grain."""
     span = span_of(period)
-    bills = using.bills if len(using.currencies) == 1 else []
-    asked = billed(bills, period) if bills else Billed(0, {})
-    known = dated(using.policies)
+    asked = asked_of(period, using)
     book = price_book(using.prices) if using.prices else None
     compared, listing = Comparison(using.tolerances), Listing(book, using.rate or Fraction(1))
-    outcome = Outcome(Tally(), method=asked.method if bills else "")
+    divided = Division(dated(using.policies))
+    outcome = Outcome(divided.tally, method=asked.method if len(using.currencies) == 1 else "")
     left = dict(asked.hours)
     gone = losses.by_hour(span) if using.gives_back else {}
-    lost, lawless = asked.lost, 0
-    for each in read(span):
-        compared.add(each.place.cluster, each.pool, each.facts)
-        policy = known.at(each.pool.hour)
-        bill = left.pop((each.place, each.pool.hour), NOTHING)
+    for each in hours(read(span), left, gone):
+        place, pool, facts = each.facts
+        compared.add(place.cluster, pool, facts)
         outcome.hours += 1
-        if policy is None:
-            lost, lawless = lost + bill.grains, lawless + 1
-            continue
-        divide(outcome.tally, each.facts, each.pool, policy, bill)
-        if here := gone.get((each.place, each.pool.hour)):
-            rate = second(each.facts, each.pool, policy, bill)
-            give_back(outcome.tally, here, policy, rate)
-        listing.add(each, policy, bill)
-    lost += sum(each.grains for each in left.values())
-    _beyond_pools(outcome.tally, asked, known.at(span.ends - 1), lost)
+        policy = divided.add(each)
+        if policy is not None:
+            listing.add(each.facts, policy, each.bill)
+    divided.finish(asked, sum(each.grains for each in left.values()), span.ends)
+    outcome.unwatched = divided.unwatched
     outcome.listed = listing.sum
     outcome.findings = [
         *compared.findings(expected(span)), *control.gaps(span, using.tolerances),
         *use_findings.of_span(span), *asked.findings,
-        *listing.findings(using.tolerances), *_about_bill(using, asked, outcome.tally, lawless),
+        *listing.findings(using.tolerances),
+        *_about_bill(using, asked, outcome.tally, divided.lawless),
     ]  # fmt: skip
-    outcome.missing = sum(
-        int(each.facts["hours"]) for each in outcome.findings if each.code is Code.HARVEST_GAP
-    )
+    gaps = [each.facts for each in outcome.findings if each.code is Code.HARVEST_GAP]
+    outcome.missing = sum(int(each["never"]) + int(each["blind"]) for each in gaps)
+    outcome.partial = sum(int(each["hours"]) for each in gaps) - outcome.missing
     return outcome
+
+
+def asked_of(period: Period, using: Given) -> Billed:
+    """Return what the bills say of the pools and hours of a period; of several currencies nothing."""
+    bills = using.bills if len(using.currencies) == 1 else []
+    return billed(bills, period) if bills else Billed(0, {})
 
 
 def dated(policies: list[PolicyVersion]) -> Dated[Policy]:
     """Return policies by the hour from which they hold."""
     return Dated((instant(each.starts), switches(each)) for each in policies)
-
-
-def _beyond_pools(tally: Tally, asked: Billed, policy: Policy | None, lost: int) -> None:
-    """Add what belongs to no pool by the policy that holds at the end of the period."""
-    rules = policy or Policy()
-    # Both are divided by what the pools cost, whichever comes first.
-    pools = Tally(dict(tally.seconds), dict(tally.grains))
-    for amount, rule, bucket in (
-        (asked.shared, rules.shared, Bucket.SHARED),
-        (asked.unused, rules.unused, Bucket.UNUSED),
-    ):
-        more = Tally(dict(pools.seconds), dict(pools.grains))
-        passing.beyond(more, amount, rule, bucket)
-        for key, count in more.grains.items():
-            if added := count - pools.grains.get(key, 0):
-                tally.add(key, 0, added)
-    for name, amount in sorted(asked.buckets.items()):
-        passing.kept(tally, name, amount)
-    passing.kept(tally, Bucket.UNALLOCATED, lost)
 
 
 @dataclass(slots=True)

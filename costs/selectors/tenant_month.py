@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from django.db.models import F
@@ -11,7 +12,8 @@ from django.db.models import F
 from costs.facts import Fact, Quality
 from costs.models import TenantHour
 from costs.selectors.hours import COLUMNS, Sums, counted, fact, sums, within
-from costs.selectors.months import Day, Month, days
+from costs.selectors.months import DAY, GRACE, Day, Month, days
+from costs.selectors.unknown_hours import Guess, Unknown, guess, heard, runs
 from costs.times import HOUR
 
 _PLACE: Final = ("cluster", "cluster__slug", "cluster__display_name")
@@ -35,7 +37,8 @@ class TenantMonth:
 
     ``places`` names the clusters of all pools in which the tenant has hours. ``facts`` are the
     hours that were watched, ``total`` their sums: ``None`` if there are none, which is not 0.
-    ``counted`` are the hours of the cluster that were counted and watched.
+    ``counted`` are the hours of the cluster that were counted and watched. ``unknown`` are those
+    that are missing or partly observed, ``guess`` what was noted of the missing ones, by day too.
     """
 
     month: Month
@@ -46,6 +49,9 @@ class TenantMonth:
     total: Sums | None
     counted_to: int | None
     counted: frozenset[int] = frozenset()
+    unknown: tuple[Unknown, ...] = ()
+    guess: Guess | None = None
+    guesses: Mapping[int, Guess] = field(default_factory=dict)
 
     def hours(self, quality: Quality) -> int:
         """Return how many hours of the month are known this well."""
@@ -82,7 +88,20 @@ def tenant_month(tenant_id: int, month: Month, wanted: Place | None, now: int) -
         total=sums(watched) if any(day.sums for day in parts) else None,
         counted_to=max(hours | {each.hour for each in facts}) + HOUR,
         counted=frozenset(hours - blind),
+        unknown=tuple(runs(heard(facts, month.span, hours, now - GRACE))),
+        guess=guess(facts),
+        guesses=_by_day(facts),
     )
+
+
+def _by_day(facts: list[Fact]) -> dict[int, Guess]:
+    """Return what was noted of missing hours by the start of their day."""
+    found: dict[int, list[Fact]] = defaultdict(list)
+    for each in facts:
+        if each.quality is Quality.MISSING:
+            found[each.hour - each.hour % DAY].append(each)
+    guessed = ((day, guess(each)) for day, each in found.items())
+    return {day: each for day, each in guessed if each}
 
 
 def _by_place(

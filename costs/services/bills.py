@@ -231,16 +231,23 @@ def _open(source: BillSource, file: IO[bytes]) -> tuple[Reader, Iterator[list[st
     try:
         return _reader(source, lines), lines
     except HeaderRefused as error:
-        sentence = _(
-            "This file has not the columns that it needs. Missing: %(missing)s. Twice: %(twice)s."
-        )
-        names = {
-            "missing": ", ".join(error.missing) or "-",
-            "twice": ", ".join(error.twice) or "-",
-        }
-        raise NotABill(sentence % names, details={"missing": error.missing}) from error
+        raise NotABill(_header_words(error), details={"missing": error.missing}) from error
     except (UnicodeDecodeError, csv.Error) as error:
-        raise NotABill(_("This is no table of text in UTF-8 with commas.")) from error
+        sentence = _("This is no table of text in UTF-8 with commas. Save it as CSV in UTF-8.")
+        raise NotABill(sentence) from error
+
+
+def _header_words(error: HeaderRefused) -> str:
+    """Say which columns are missing and which are there twice, and nothing of none."""
+    said = []
+    if error.missing:
+        words = _("This file has not the columns that it needs. Missing: %(names)s.")
+        said.append(words % {"names": ", ".join(error.missing)})
+    if error.twice:
+        said.append(
+            _("Columns that are there twice: %(names)s.") % {"names": ", ".join(error.twice)}
+        )
+    return " ".join(said)
 
 
 def _reader(source: BillSource, lines: Iterator[list[str]]) -> Reader:
@@ -279,10 +286,18 @@ def _guarded(lines: Iterator[list[str]], report: Report) -> Iterator[list[str]]:
             line = next(lines)
         except StopIteration:
             return
-        except (csv.Error, UnicodeDecodeError) as error:
-            report.error(number, "", Code.FIELDS, str(error))
+        except UnicodeDecodeError as error:
+            # What Python says of it is no help: the byte says which encoding it may have been.
+            report.error(number, "", Code.ENCODING, _byte(error))
+            return
+        except csv.Error:
+            report.error(number, "", Code.FIELDS)
             return
         yield line
+
+
+def _byte(error: UnicodeDecodeError) -> str:
+    return f"0x{error.object[error.start]:02X}"
 
 
 def _copy(bill: BillFile, rows: Iterable[Row]) -> None:

@@ -8,6 +8,7 @@ from decimal import Decimal
 from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
 
 from costs.models import Budget, PriceBook
 from costs.money import places
@@ -62,8 +63,10 @@ def _check(month: date, book: PriceBook | None, amount: Decimal | None) -> None:
     if amount is None:
         return
     decimals = places(book.currency) if book else 1
-    if not 0 < amount < MOST or amount != round(amount, decimals):
-        raise NotABudget(
-            _("An amount above 0 with at most %(n)s decimals.") % {"n": decimals},
-            field="amount",
-        )
+    if amount <= 0:
+        raise NotABudget(_("Type an amount above 0."), field="amount")
+    if amount >= MOST:
+        raise NotABudget(_("This number is too large."), field="amount")
+    if amount != round(amount, decimals):
+        said = ngettext("At most %(n)s decimal place.", "At most %(n)s decimal places.", decimals)
+        raise NotABudget(said % {"n": decimals}, field="amount")

@@ -17,6 +17,7 @@ from django.utils.translation import gettext_lazy as _
 from costs.models import Case
 from costs.models.states import move
 from costs.selectors.idle import Found, idle
+from kube.names import says_nothing
 from portal.web.errors import Refused
 from tenants import access, audit
 from tenants.models import Cluster, Tenant, User
@@ -137,7 +138,7 @@ def _step(action: str, actor: User, case: Case, to: str, *, text: str = "", **fi
 
 def _said(text: str) -> str:
     text = text.strip()
-    if not text or len(text) > LONGEST or "\0" in text:
+    if says_nothing(text) or len(text) > LONGEST or "\0" in text:
         sentence = _("Say why, in at most %(n)d characters.") % {"n": LONGEST}
         raise SayWhy(sentence, field="text")
     return text

@@ -20,6 +20,7 @@ from costs.selectors.month_bills import rests_on
 from costs.selectors.months import Month
 from costs.selectors.periods import weights
 from costs.services import periods
+from kube.names import says_nothing
 from portal.web.errors import Refused
 from tenants import access, audit
 from tenants.models import User
@@ -37,6 +38,12 @@ class SamePeriod(Refused):
     """A book has a period for this time already."""
 
     code = "GP-5310"
+
+
+class NoReasonGiven(Refused):
+    """A month was to be sent back, or corrected, without saying why."""
+
+    code = "GP-5318"
 
 
 class NoSuchMonth(Refused):
@@ -95,6 +102,10 @@ def review(*, period: Period, actor: User) -> Period:
 def back(*, period: Period, actor: User, reason: str) -> Period:
     """Send a period that is in review back, so that something can be settled first."""
     access.require(actor, "costs.work")
+    if says_nothing(reason):
+        raise NoReasonGiven(
+            _("Say why it is sent back: who reviewed it reads this."), field="reason"
+        )
     periods.lock(period)
     found = move(period, _STATE.PROVISIONAL, reviewed_by=None)
     _record("period.back", period, actor, reason=reason)
@@ -140,6 +151,8 @@ def correct(
     returned, and nothing is booked again.
     """
     access.require(actor, "costs.work")
+    if says_nothing(reason):
+        raise NoReasonGiven(_("Say why: it stands on every line that is booked."), field="reason")
     periods.lock(period)
     if key and (booked := list(StatementLine.objects.filter(key=key).order_by("pk"))):
         return booked

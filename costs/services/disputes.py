@@ -21,6 +21,7 @@ from costs.money import rounded
 from costs.policy import Bucket
 from costs.selectors.periods import targets
 from costs.services import periods
+from kube.names import says_nothing
 from portal.web.errors import Refused
 from tenants import access, audit
 from tenants.models import User
@@ -65,7 +66,7 @@ def amount_of(statement: Statement, flavor: str, basis: str) -> Decimal:
 def dispute(*, statement: Statement, flavor: str, basis: str, text: str, actor: User) -> Dispute:
     """Say that a line is wrong."""
     access.require(actor, "dispute.open", statement)
-    if not text.strip():
+    if says_nothing(text):
         raise NoAnswer(_("Say what is wrong with this line."), field="text")
     amount = amount_of(statement, flavor, basis)
     try:
@@ -97,7 +98,9 @@ def accept(
             "A credit is more than 0, not more than what is left of the line, in whole minor units."
         )
         raise NotThatMuch(sentence, field="credit")
-    reason = _("Credit after a dispute: %(answer)s") % {"answer": answer or row.text}
+    reason = _("Credit after a dispute: %(answer)s") % {
+        "answer": row.text if says_nothing(answer) else answer
+    }
     line = periods.credit(
         of=row.statement, period=place(row), amount=credit, reason=str(reason)[:500],
         funded_by=Bucket.GRANTED.value,
@@ -127,7 +130,7 @@ def reject(*, dispute: Dispute, answer: str, actor: User, now: datetime | None =
     """Say why a line is right."""
     access.require(actor, "dispute.answer", dispute)
     row = _locked(dispute)
-    if not answer.strip():
+    if says_nothing(answer):
         raise NoAnswer(_("Say why the line is right."), field="answer")
     found = move(
         row, _STATE.REJECTED, answer=answer, answered_by=actor, answered_at=now or timezone.now()

@@ -15,6 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from costs.models import Discrepancy, Period, PoolTolerance, Reconciliation
 from costs.money import shown
 from costs.states import Finding, Kind, Tolerance, Unit
+from kube.names import says_nothing
 from portal.web.errors import Refused
 from tenants import access, audit
 from tenants.models import Cluster, User
@@ -107,7 +108,7 @@ def resolve(
     """Settle a finding with a reason, which stays with it."""
     access.require(actor, "costs.work")
     row = _open(finding)
-    if not reason.strip():
+    if says_nothing(reason):
         raise NoReason(_("Say why this is settled."), field="reason")
     row.resolution, row.resolved_by, row.resolved_at = reason, actor, now or timezone.now()
     row.save(update_fields=["resolution", "resolved_by", "resolved_at"])

@@ -16,7 +16,7 @@ from django.db import transaction
 from django.db.models import Sum
 from django.utils.translation import gettext_lazy as _
 
-from costs import money, statements
+from costs import money, passing, statements
 from costs.digest import digest
 from costs.models import (
     BillFile,
@@ -71,7 +71,8 @@ class TooMuch(Refused):
 class Item(NamedTuple):
     """What a payer had of one thing in a period; the amount in grains of the bill's currency.
 
-    A payer is a tenant's slug or a bucket of ``costs.policy``.
+    A payer is a tenant's slug or a bucket of ``costs.policy``. ``unwatched`` are those of the
+    seconds in which nobody listened.
     """
 
     payer: str
@@ -80,6 +81,7 @@ class Item(NamedTuple):
     seconds: Fraction
     rate: Decimal | None
     amount: int
+    unwatched: Fraction = Fraction(0)
 
 
 @transaction.atomic
@@ -113,7 +115,7 @@ def write(
         by_payer[item.payer].append(item)
     rate = _rate(period, bills)
     total = _total(period, bills, by_payer, rate)
-    rounded = _rounded(period, by_payer, rate, total)
+    rounded = _rounded(period, by_payer, rate)
     StatementLine.objects.filter(statement__period=period, corrects__isnull=True).delete()
     for payer, found in by_payer.items():
         _lines(_statement(period, payer), found, rate, rounded[payer])
@@ -142,16 +144,13 @@ def _total(
     return total
 
 
-def _rounded(
-    period: Period, by_payer: Mapping[str, list[Item]], rate: Fraction, total: int
-) -> dict[str, int]:
+def _rounded(period: Period, by_payer: Mapping[str, list[Item]], rate: Fraction) -> dict[str, int]:
     """Return the total of each payer in minor units; together they are the bills."""
-    scale = int(10 ** money.places(period.book.currency))
     exact = {
-        payer: sum((_worth(item, rate) for item in found), Fraction(0)) * scale
+        payer: sum((_worth(item, rate) for item in found), Fraction(0))
         for payer, found in by_payer.items()
     }
-    return settle_fractions(exact, total)
+    return statements.rounded_payers(exact, period.book.currency)
 
 
 def _rest_on(period: Period, bills: Sequence[BillFile], rate: Fraction, total: int) -> None:
@@ -178,7 +177,7 @@ def leave_out(*, period: Period, source: BillSource) -> None:
 
 
 def _worth(item: Item, rate: Fraction) -> Fraction:
-    return Fraction(money.from_grains(item.amount)) * rate
+    return passing.worth(item.amount, rate)
 
 
 def _rate(period: Period, bills: Sequence[BillFile]) -> Fraction:
@@ -207,6 +206,7 @@ def _lines(statement: Statement, items: list[Item], rate: Fraction, total: int) 
         StatementLine(
             statement=statement, flavor=item.flavor, basis=item.basis, rate=item.rate,
             quantity=money.shown(item.seconds * Fraction(1, 3600)),
+            unwatched=money.shown(item.unwatched * Fraction(1, 3600)),
             amount=money.from_minor(amount, currency),
         )
         for item, (_place, amount) in zip(items, sorted(rounded.items()), strict=True)

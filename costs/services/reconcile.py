@@ -138,13 +138,18 @@ def _plain(finding: Finding) -> list[object]:
     ]  # fmt: skip
 
 
-def items(tally: Tally) -> list[periods.Item]:
-    """Return the lines as a period writes them, with the mean rate of each."""
+def items(tally: Tally, unwatched: Tally | None = None) -> list[periods.Item]:
+    """Return the lines as a period writes them, with the mean rate of each.
+
+    ``unwatched`` is what of them belongs to hours in which nobody listened.
+    """
+    blind = unwatched.seconds if unwatched else {}
     return [
         periods.Item(
             payer=key.payer, flavor=key.flavor, basis=key.basis, amount=grains,
             seconds=Fraction(tally.seconds[key]),
             rate=_rate(tally.seconds[key], grains),
+            unwatched=Fraction(blind.get(key, 0)),
         )
         for key, grains in sorted(tally.grains.items())
         if grains or tally.seconds[key]
@@ -162,7 +167,7 @@ def _write(period: Period, using: Given, outcome: Outcome) -> None:
         return
     periods.write(
         period=period, bills=using.bills, prices=using.prices, policy=using.policies[-1],
-        items=items(outcome.tally),
+        items=items(outcome.tally, outcome.unwatched),
     )  # fmt: skip
     for each in using.due:
         if each.left_out:
@@ -188,7 +193,8 @@ def _note(
         period=period, actor=actor, bills=[each.pk for each in using.bills], prices=using.prices,
         policies=[each.pk for each in using.policies], method=outcome.method,
         listed=rounded(outcome.listed, currency) if using.prices else None,
-        hours=outcome.hours, missing=outcome.missing, findings=len(outcome.findings),
+        hours=outcome.hours, missing=outcome.missing, partial=outcome.partial,
+        findings=len(outcome.findings),
         written=using.complete, **hashes, **sums,
     )  # fmt: skip
 
@@ -207,7 +213,7 @@ def _sums(period: Period) -> dict[str, object]:
 def _record(row: Reconciliation, actor: User | None) -> None:
     data = {
         "period": str(row.period), "result": row.result, "findings": row.findings,
-        "missing_hours": row.missing, "bill": str(row.billed), "written": row.written,
+        "missing_hours": row.missing, "partial_hours": row.partial, "bill": str(row.billed), "written": row.written,
     }  # fmt: skip
     audit.record("period.run", actor=actor, scope=audit.PLATFORM, obj=row.period, data=data)
 

@@ -42,6 +42,7 @@ class Asked(NamedTuple):
 
 
 _EARLIEST: Final = Month(2000, 1)
+KEYS: Final = ("month", "pool")
 
 
 def asked(request: HttpRequest) -> Asked:
@@ -55,9 +56,10 @@ def asked(request: HttpRequest) -> Asked:
 
 
 def exactly(request: HttpRequest) -> Asked:
-    """Read what a program asks for: it must not get another month than it has named."""
+    """Read what a program asks for, once and not empty: it must not get what it has not named."""
     wanted = asked(request)
-    if wanted.wrong:
+    odd = any(request.GET.getlist(key)[1:] or request.GET.get(key) == "" for key in KEYS)
+    if wanted.wrong or odd:
         raise Http404(_("No such month or pool."))
     return wanted
 

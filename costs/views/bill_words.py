@@ -33,6 +33,9 @@ _LOOKS: Final = {
 }  # fmt: skip
 PROBLEMS: Final[Mapping[str, Text]] = {
     Problem.FIELDS: gettext_lazy("The row cannot be cut into the columns of the header."),
+    Problem.ENCODING: gettext_lazy(
+        "This row is not in UTF-8. Save the file as CSV in UTF-8 and hand it in again."
+    ),
     Problem.MISSING: gettext_lazy("A value is missing that each row needs."),
     Problem.AMOUNT: gettext_lazy("Not an amount. Write 1234.56, without other signs."),
     Problem.TIME: gettext_lazy("Not a time. Write 2026-11-01T00:00:00Z, or a month as 2026-11."),
@@ -76,9 +79,9 @@ FINDINGS: Final[Mapping[str, tuple[Text, Text]]] = {
 }  # fmt: skip
 BUCKETS: Final[Mapping[str, Text]] = {
     Bucket.SHARED: gettext_lazy("Shared: disks, networks, support, purchases"),
-    Bucket.UNUSED: gettext_lazy("Commitments that nobody used"),
-    Bucket.ORPHAN: gettext_lazy("Machines that were in no cluster and are like no node"),
-    Bucket.UNATTRIBUTED: gettext_lazy("Machines of no flavor, or of several"),
+    Bucket.UNUSED: gettext_lazy("Unused commitments"),
+    Bucket.ORPHAN: gettext_lazy("Unmatched nodes: billed, in no cluster"),
+    Bucket.UNATTRIBUTED: gettext_lazy("Unattributed: nodes of no flavor, or of several"),
 }  # fmt: skip
 METHODS: Final[Mapping[str, Text]] = {
     Method.MACHINE: gettext_lazy("by the machine of a node"),

@@ -16,18 +16,17 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from costs.forms.months import AssignForm, FindingFilter, ResolveForm
+from costs.forms.months import AssignForm, BackForm, FindingFilter, ResolveForm
 from costs.models import Discrepancy, Dispute, Period
 from costs.selectors import home as rows
 from costs.selectors.blockers import blockers
 from costs.selectors.generated import generated
 from costs.selectors.inputs import newest_run
 from costs.services import closing, findings, reconcile
-from costs.states import Code
 from costs.views import files, finding_words, month_bills
 from costs.views.home import dispute_rows, tie
 from costs.views.months import fetch
-from costs.views.period_words import LOOKS, local, month_text, payer, reasons
+from costs.views.period_words import LOOKS, local, month_text, outside, payer, reasons
 from costs.views.words import money_text
 from portal.web.errors import DomainError
 from portal.web.lists import keyset
@@ -51,25 +50,29 @@ HEAD: Final = (
 @login_required
 def board(request: HttpRequest, pk: int) -> HttpResponse:
     """Show what was found in a month, what it comes to, and what is to be done next."""
-    period = fetch(request, pk)
+    return _board(request, fetch(request, pk), BackForm())
+
+
+def _board(request: HttpRequest, period: Period, back: BackForm, status: int = 200) -> HttpResponse:
     user = cast(User, request.user)
     found = period.discrepancies.select_related("assignee", "resolved_by", "cluster", "settled_by")
     codes = sorted(
         {(code, finding_words.name(code)) for code in found.values_list("code", flat=True)}
     )
-    form = FindingFilter(request.GET, codes=codes)
+    closed = period.state == Period.State.CLOSED
+    form = FindingFilter(request.GET, codes=codes, closed=closed)
     listed = keyset(form.narrow(found, user), request.GET, SORTS)
     about = blockers(period, user)
     last = newest_run(period)
     open_disputes = Dispute.objects.filter(statement__period=period)
     context: dict[str, Any] = {
         "period": period, "month": month_text(period), "look": LOOKS[Period.State(period.state)],
-        "closed": period.state == Period.State.CLOSED, "currency": period.book.currency,
-        "form": form, "listed": listed, "items": [item(each, period) for each in listed],
+        "closed": closed, "currency": period.book.currency,
+        "form": form, "back": back, "listed": listed, "items": [item(each, period) for each in listed],
         "counts": _counts(found), "run": last,
         "listed_money": money_text(last.listed, period.book.currency)
         if last and last.listed is not None
-        else "", "tie": tie(period),
+        else "", "tie": tie(period), "parts": _parts(period),
         "payers": [_payer(each, period) for each in rows.payers(period)],
         "reasons": reasons(period, about), "over": period.ends <= timezone.now(),
         "bills": month_bills.shown(period),
@@ -78,7 +81,7 @@ def board(request: HttpRequest, pk: int) -> HttpResponse:
         "steps": _steps(period),
         "crumbs": [{"label": _("Costs"), "url": reverse("costs")}],
     }  # fmt: skip
-    return page(request, "costs/board.html", context)
+    return page(request, "costs/board.html", context, status=status)
 
 
 def _next(period: Period, open_reasons: set[str]) -> str:
@@ -130,10 +133,24 @@ def _counts(found: QuerySet[Discrepancy]) -> dict[str, int]:
     }
 
 
+def frozen(row: Discrepancy, period: Period) -> bool:
+    """Return whether a finding stays unsettled for good, because its month was closed with it."""
+    return row.resolved_at is None and period.state == Period.State.CLOSED
+
+
+def _state(row: Discrepancy, period: Period) -> tuple[str, str]:
+    """Return how the state of a finding looks, and its word."""
+    if row.resolved_at is not None:
+        return "succeeded", _("settled")
+    if frozen(row, period):
+        return "inactive", _("kept at the close")
+    return ("refused", _("blocks the close")) if row.blocks else ("amber", _("open"))
+
+
 def item(row: Discrepancy, period: Period) -> dict[str, Any]:
     """Return a finding as a row of the board."""
     currency = period.book.currency
-    settled = row.resolved_at is not None
+    look, state = _state(row, period)
     return {
         "row": row, "name": finding_words.name(row.code), "sentence": finding_words.sentence(row),
         "todo": finding_words.todo(row.code),
@@ -142,10 +159,19 @@ def item(row: Discrepancy, period: Period) -> dict[str, Any]:
         "whole": finding_words.size(row, row.whole, currency),
         "allowed": finding_words.size(row, row.allowed, currency) if row.allowed else DASH,
         "money": money_text(row.money, currency) if row.money is not None else "",
-        "state": _("settled") if settled else _("blocks the close") if row.blocks else _("open"),
-        "look": "succeeded" if settled else "refused" if row.blocks else "amber",
+        "state": state, "look": look, "frozen": frozen(row, period),
         "by": _("by a run that did not find it any more") if row.settled_by_id else str(row.resolved_by or ""),
     }  # fmt: skip
+
+
+def _parts(period: Period) -> list[tuple[str, str]]:
+    """Return what the bills were for, with its amount; nothing where that is one thing alone."""
+    found = rows.parts(period) if period.bill_total is not None else []
+    named = [
+        (each.flavor or outside(each.basis), money_text(each.amount, period.book.currency))
+        for each in found
+    ]
+    return named if len(named) > 1 else []
 
 
 def _payer(row: Any, period: Period) -> dict[str, Any]:
@@ -166,7 +192,7 @@ def board_csv(request: HttpRequest, pk: int) -> HttpResponse:
     found = period.discrepancies.select_related("assignee").order_by("pk")
     table = [
         [
-            month, each.code, each.subject, "settled" if each.resolved_at else "open",
+            month, each.code, each.subject, _state_code(each, period),
             str(each.blocks).lower(), each.unit, each.difference, each.whole, each.allowed,
             each.money, period.book.currency if each.money is not None else "",
             finding_words.sentence(each), f"{each.found_at:%FT%TZ}",
@@ -177,6 +203,12 @@ def board_csv(request: HttpRequest, pk: int) -> HttpResponse:
     ]  # fmt: skip
     made = generated().between(period.starts, period.ends)
     return files.response(["findings", period.book.name, month], HEAD, table, made=made)
+
+
+def _state_code(row: Discrepancy, period: Period) -> str:
+    if row.resolved_at is not None:
+        return "settled"
+    return "frozen" if frozen(row, period) else "open"
 
 
 # --- steps of the month -----------------------------------------------------------------------------
@@ -208,9 +240,13 @@ def review(request: HttpRequest, pk: int) -> HttpResponse:
     """Say that a month was looked at, or send it back."""
     period = fetch(request, pk, "costs.work")
     actor = cast(User, request.user)
+    back = BackForm(request.POST)
+    to = "back" if request.POST.get("step") == "back" else "review"
+    if to == "back" and not back.is_valid():
+        return _board(request, period, back, status=422)
     try:
-        if request.POST.get("step") == "back":
-            closing.back(period=period, actor=actor, reason=request.POST.get("reason", "")[:500])
+        if to == "back":
+            closing.back(period=period, actor=actor, reason=back.cleaned_data["reason"])
             messages.success(request, _("The month is provisional again."))
         else:
             closing.review(period=period, actor=actor)
@@ -256,7 +292,6 @@ def _shown(
         "item": item(row, row.period), "row": row, "period": row.period, "form": form,
         "assign_form": assign_form, "month": month_text(row.period),
         "works": access.can(request.user, "costs.work") and open_month,
-        "code": Code(row.code).value,
         "crumbs": [
             {"label": _("Costs"), "url": reverse("costs")},
             {"label": month_text(row.period), "url": month},

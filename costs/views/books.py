@@ -21,6 +21,7 @@ from costs.forms.prices import PURCHASES, BookForm, PolicyForm, PriceForm
 from costs.models import Period, PolicyVersion, PriceBook, PriceVersion
 from costs.models.prices import Purpose, VersionState
 from costs.money import add, from_minor, minor
+from costs.policy import Base, Bucket, Policy
 from costs.rates import Basis, Purchase
 from costs.reason_texts import BASES
 from costs.selectors import previews
@@ -38,6 +39,8 @@ from portal.web.wording import MINUS
 from tenants import access
 from tenants.models import Tenant, User
 
+#: Bases that differ only in what was reserved and not admitted yet.
+_ALIKE = (Base.HELD, Base.ADMITTED)
 _STATES = {
     VersionState.DRAFT: "draft", VersionState.ACTIVE: "active", VersionState.RETIRED: "inactive",
 }  # fmt: skip
@@ -257,7 +260,7 @@ def policy_new(request: HttpRequest, pk: int) -> HttpResponse:
             looked, found = True, previews.of_policy(row, form.policy, instant(timezone.now()))
     context: dict[str, Any] = {
         "book": row, "form": form, "looked": looked,
-        "preview": preview(found, row) if found else None,
+        "preview": preview(found, row, form.policy) if found else None,
         "words": sentences(form.policy) if looked else [],
         "crumbs": _crumbs((_("Price books"), reverse("costs-books")), (row.name, reverse("costs-book", args=[row.pk]))),
     }  # fmt: skip
@@ -313,7 +316,7 @@ def policy(request: HttpRequest, pk: int) -> HttpResponse:
     context: dict[str, Any] = {
         "policy": row, "book": row.book, "look": _STATES[VersionState(row.state)],
         "words": whole_text(row), "draft": is_draft, "works": access.can(request.user, "prices.work"),
-        "preview": preview(found, row.book) if found else None,
+        "preview": preview(found, row.book, switches(row)) if found else None,
         "second": row.book.purpose == Purpose.CHARGEBACK, "own": row.made_by_id == request.user.pk,
         "crumbs": _crumbs((_("Price books"), reverse("costs-books")), (row.book.name, reverse("costs-book", args=[row.book_id]))),
     }  # fmt: skip
@@ -337,8 +340,11 @@ def policy_activate(request: HttpRequest, pk: int) -> HttpResponse:
 # --- previews in words ----------------------------------------------------------------------------
 
 
-def preview(found: Preview, book: PriceBook) -> dict[str, Any]:
-    """Return a preview as a table whose columns add up to the same bill."""
+def preview(found: Preview, book: PriceBook, policy: Policy | None = None) -> dict[str, Any]:
+    """Return a preview as a table whose columns add up to the same bill.
+
+    ``policy``: the one that is looked at; without, it is about prices.
+    """
     names = dict(Tenant.objects.values_list("slug", "display_name"))
     money = book.currency
     before = _settled({row.payer: row.now for row in found.rows}, money)
@@ -349,9 +355,13 @@ def preview(found: Preview, book: PriceBook) -> dict[str, Any]:
         "month": date_format(starts, "F Y"), "by_day": found.by_day, "billed": found.billed,
         "currency": money, "total": money_text(add(list(after.values())), money),
         "was": money_text(add(list(before.values())), money),
+        "change": _signed(add(list(after.values())) - add(list(before.values())), money),
         "unpriced": hours_text(found.unpriced) if found.unpriced else "",
+        "written": found.written, "closed": found.closed, "prices": policy is None,
+        "same": policy is not None and policy.base in _ALIKE and not found.reserved,
+        "reserved": hours_text(found.reserved) if policy and policy.base in _ALIKE else "",
         "rows": [
-            _preview_row(names, key, before[key], after[key], money)
+            _preview_row(names, key, before[key], after[key], found, money)
             for key in order
             if before[key] or after[key]
         ],
@@ -367,12 +377,16 @@ def _settled(exact: dict[str, Fraction], currency: str) -> dict[str, Decimal]:
 
 
 def _preview_row(
-    names: dict[str, str], key: str, now: Decimal, then: Decimal, currency: str
+    names: dict[str, str], key: str, now: Decimal, then: Decimal, found: Preview, currency: str
 ) -> dict[str, Any]:
     if key == previews.RECOVERY:
         label, note = _("Not recovered"), _("bill less what the list brings in")
     else:
         label, note = payer(names.get(key, key), key if key.startswith("*") else "")
+    if key == Bucket.UNALLOCATED and found.unmeasured:
+        note = _(
+            "%(amount)s of hours whose use was not measured: nobody can be charged with it"
+        ) % {"amount": money_text(found.unmeasured, currency)}
     return {
         "label": label, "note": note, "now": money_text(now, currency),
         "then": money_text(then, currency), "difference": _signed(then - now, currency),

@@ -20,10 +20,10 @@ from costs.selectors import home as rows
 from costs.selectors.blockers import blockers
 from costs.selectors.inputs import newest_run
 from costs.selectors.month_bills import correcting
-from costs.selectors.periods import targets, weights
+from costs.selectors.periods import gaps, targets, weights
 from costs.services import closing
 from costs.statements import adjust
-from costs.views import month_bills
+from costs.views import finding_words, month_bills
 from costs.views.home import tie
 from costs.views.months import fetch
 from costs.views.period_words import LOOKS, month_text, payer, reasons
@@ -73,6 +73,7 @@ def _effect(period: Period, user: User, form: CloseForm) -> dict[str, Any]:
         "policies": [(each, policy_text(each)) for each in policies.order_by("starts")],
         "lines": StatementLine.objects.filter(statement__period=period).count(),
         "settled": period.discrepancies.filter(resolved_by__isnull=False).count(),
+        "gaps": [finding_words.sentence(each) for each in gaps(period)],
         "crumbs": _crumbs(period),
     }  # fmt: skip
 

@@ -20,7 +20,8 @@ from costs.selectors.odd_pods import odd_pods
 from costs.selectors.pool_month import Devices, Fall, PoolMonth, TenantRow, pool_month
 from costs.selectors.tenant_month import Place
 from costs.times import moment
-from costs.views import exports, odd, places, sections, shown
+from costs.used import Use
+from costs.views import exports, odd, places, sections, shown, unknown
 from costs.views.asked import asked, query
 from costs.views.chart import percent
 from costs.views.words import hours_text, money_text, seen_text, share_text, unit, use_text
@@ -35,6 +36,7 @@ _OF: Final = dict(shown.QUANTITIES)
 
 #: What stands in each row, from the top down.
 ROWS: Final = {
+    Row.UNWATCHED: (gettext_lazy("Missing hours"), gettext_lazy("nobody watched or counted them: what became of the devices is not known")),
     Row.GAP: (gettext_lazy("Billing gap"), gettext_lazy("billed beyond what was seen of the nodes")),
     Row.ORPHAN: (gettext_lazy("Not in the cluster"), gettext_lazy("machines that are billed and were no nodes")),
     Row.DOWN: (gettext_lazy("Down"), gettext_lazy("nodes that were not ready")),
@@ -105,7 +107,10 @@ def costs(request: HttpRequest, slug: str) -> HttpResponse:
             "figures": _figures(found.devices),
             "lines": lines(found, here, request.GET.get("sort", "")),
             "total": _values(found.total),
-            "steps": steps(found.fall),
+            **unknown.context(found.unknown, found.guess, _both(found)),
+            "steps": steps(found.fall, found.total.use),
+            "crowded": unknown.clocks(found.fall.crowded),
+            "unwatched": unknown.clocks(found.fall.unwatched),
             "whole": hours_text(found.fall.whole),
             "whole_width": percent(Fraction(found.fall.whole, extent(found.fall) or 1) * 10_000),
         }
@@ -157,6 +162,14 @@ def _values(sums: Sums) -> tuple[list[str], str, str]:
     return [hours_text(of(sums)) for of in _OF.values()], used, seen_text(sums.use)
 
 
+def _both(found: PoolMonth) -> list[unknown.Both]:
+    noted = found.guess.sums if found.guess else Sums()
+    names = ("committed", "held", "borrowed", "lent")
+    return unknown.both(
+        [(str(shown.LABELS[key]), getattr(found.total, key), getattr(noted, key)) for key in names]
+    )
+
+
 def _figures(devices: Devices) -> list[shown.Figure]:
     found = [
         ("ready", _("Ready"), devices.ready, _("devices of nodes that take pods")),
@@ -174,21 +187,28 @@ def _figures(devices: Devices) -> list[shown.Figure]:
     return [shown.Figure(key, label, hours_text(of), note) for key, label, of, note in found]
 
 
-def _named(row: Row, fall: Fall) -> tuple[str, str]:
+def _named(row: Row, fall: Fall, use: Use | None) -> tuple[str, str]:
     """Return label and note of a row; a gap below nothing is one of the bill."""
+    known = use.least - fall.rows[Row.USED] if use else Fraction(0)
+    if row is Row.USED_UNKNOWN and 0 < known <= fall.rows[row]:
+        said = _("not seen of all devices: at least %(used)s was used, as tenants have it above")
+        return _("Running"), said % {"used": hours_text(known)}
     if row is Row.GAP and fall.rows[row] < 0:
         return _("Not billed"), _("seen in the cluster beyond what is billed")
     label, note = ROWS[row]
     return str(label), str(note)
 
 
-def steps(fall: Fall) -> list[Step]:
+def steps(fall: Fall, use: Use | None = None) -> list[Step]:
     """Return the rows that are not nothing, each beginning where the one above it ends.
 
+    ``use`` is that of all tenants: the row of running devices says how much of it is theirs.
     What the rows leave over is one too: then the counts contradict each other. A row below
     nothing is the last, and goes back over the end of the others.
     """
-    parts = [(row.value, *_named(row, fall), fall.rows[row], fall.money.get(row)) for row in ROWS]
+    parts = [
+        (row.value, *_named(row, fall, use), fall.rows[row], fall.money.get(row)) for row in ROWS
+    ]
     left = fall.whole - sum((part for *_words, part, _cost in parts), Fraction(0))
     words = _("Not explained"), _("the counts contradict each other")
     parts.append(("unexplained", *words, left, None))

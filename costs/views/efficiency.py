@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from datetime import date
 from fractions import Fraction
@@ -11,6 +12,7 @@ from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.http import require_safe
 
 from costs.facts import Pool
@@ -20,6 +22,7 @@ from costs.selectors.generated import generated
 from costs.selectors.months import DAY
 from costs.selectors.pool_month import pools_of
 from costs.selectors.tenant_month import Place, TenantMonth, tenant_month
+from costs.times import hours as hours_of
 from costs.times import moment
 from costs.used import GOOD_FROM
 from costs.views import files, places, sections, shown
@@ -89,13 +92,16 @@ def tenant(request: HttpRequest, slug: str) -> HttpResponse:
         "crumbs": [{"label": str(row), "url": reverse("tenant", args=[slug])}],
     }  # fmt: skip
     if days:
+        missing = _missing(found)
         context |= {
             "figures": _figures(whole),
             "measured": whole.use is not None,
             "height": HEIGHT,
             "columns": list(_columns(wanted, days)),
-            "lines": [_line(_date(start), "", each) for start, each in days.items()],
-            "total": _line(_("Month"), "", whole),
+            "lines": [
+                _line(_date(start), "", each, missing.get(start, 0)) for start, each in days.items()
+            ],
+            "total": _line(_("Month"), "", whole, sum(missing.values())),
         }
     return page(request, "costs/efficiency.html", context)
 
@@ -167,6 +173,12 @@ def _url(row: TenantRatio, wanted: Asked, here: Any) -> str:
     return reverse("tenant-efficiency", args=[row.slug]) + query(wanted.month, here)
 
 
+def _missing(found: TenantMonth) -> Counter[int]:
+    """Return how many hours of each day nobody watched, by its start: they are in no sum."""
+    gone = (hour for each in found.unknown if not each.heard for hour in hours_of(each.span))
+    return Counter(hour.starts - hour.starts % DAY for hour in gone)
+
+
 def _date(start: int) -> date:
     return moment(start).date()
 
@@ -199,12 +211,20 @@ def _note(found: Ratio) -> str:
     return _("%(part)s seen") % {"part": seen}
 
 
-def _line(label: Any, url: str, found: Ratio) -> Line:
+def _with_missing(note: str, hours: int) -> str:
+    """Add how many hours are in no sum of a line."""
+    if not hours:
+        return note
+    said = ngettext("%(n)s hour missing", "%(n)s hours missing", hours) % {"n": hours}
+    return f"{note} · {said}"
+
+
+def _line(label: Any, url: str, found: Ratio, missing: int = 0) -> Line:
     known = found.use if found.share is not None else None
     return Line(
         label=label, url=url, admitted=hours_text(found.admitted),
         used=hours_text(known.least) if known else DASH,
-        share=_share(found), note=_note(found),
+        share=_share(found), note=_with_missing(_note(found), missing),
         seen=DASH if found.coverage is None else percent_text(found.coverage),
         unused=DASH if found.unused is None else hours_text(found.unused),
         bar=_bar(found),

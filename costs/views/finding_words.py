@@ -52,7 +52,7 @@ TODO: Final = {
     Code.SHARED_DEVICE: gettext_lazy("Nothing, if the device is meant to be shared."),
     Code.UNATTRIBUTED_USE: gettext_lazy("Look for a host process, or for labels that are lost."),
     Code.LATE_CORRECTION: gettext_lazy("Book it as a correction of the month that it is about."),
-    Code.DOUBLE_SPLIT: gettext_lazy("The whole row counts, its parts are put aside. Confirm that."),
+    Code.DOUBLE_SPLIT: gettext_lazy("The whole row counts, its parts are excluded. Confirm that."),
 }
 Facts = Mapping[str, Any]
 
@@ -109,6 +109,11 @@ def _gap(row: Discrepancy, facts: Facts) -> str:
         "cluster": row.subject.split(" ")[0], "lost": _hours(row.difference), "n": hours,
         "from": starts, "to": ends,
     }  # fmt: skip
+    missing = never + int(facts.get("blind", hours))
+    if missing < hours:
+        said += " " + _("Missing: %(missing)s, partly observed: %(partial)s.") % {
+            "missing": missing, "partial": hours - missing
+        }  # fmt: skip
     if never:
         said += " " + ngettext(
             "%(n)s of them was never counted.", "%(n)s of them were never counted.", never

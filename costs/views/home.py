@@ -10,12 +10,12 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from costs.forms.months import OpenForm
 from costs.models import Dispute, Period
-from costs.money import rounded
 from costs.selectors import home as rows
 from costs.selectors.blockers import blockers
 from costs.services import closing
@@ -38,6 +38,7 @@ class Tie(NamedTuple):
     """The card that shows that bills are all there: bills = tenants + platform.
 
     ``parts`` are the bills by source, where there are several or something else was booked.
+    ``beside``: no bill of the month was divided, all of it was booked beside one.
     """
 
     parts: list[tuple[str, str]]
@@ -47,6 +48,7 @@ class Tie(NamedTuple):
     currency: str
     tied: bool
     width: str
+    beside: bool = False
 
 
 class DisputeRow(NamedTuple):
@@ -81,6 +83,7 @@ def home(request: HttpRequest) -> HttpResponse:
         "tie": tie(current) if current else None,
         "look": LOOKS[Period.State(current.state)] if current else "",
         "reasons": reasons(current, blockers(current)) if current else [],
+        "ends": current.ends if current and current.ends > timezone.now() else None,
         "runs": [_run(each) for each in rows.runs()],
         "disputes": dispute_rows(rows.disputes(tenants=None)),
         "works": access.can(request.user, "costs.work"),
@@ -97,6 +100,7 @@ def _own(tenants: list[int]) -> dict[str, Any]:
                 "look": LOOKS[Period.State(each.period.state)],
                 "state": each.period.get_state_display(),
                 "total": money_text(each.total, each.period.book.currency),
+                "beside": each.period.prices_id is None,
                 "currency": each.period.book.currency, "book": each.period.book.name,
             }
             for each in rows.statements(tenants)
@@ -114,8 +118,10 @@ def tie(period: Period) -> Tie | None:
         return None
     currency = period.book.currency
     part = 0
-    if sums.bill > 0:
-        part = max(0, min(10_000, int(rounded(sums.tenants * 10_000, "JPY") // sums.bill)))
+    if sums.bill:
+        # Also of a refund, where all of it is below nothing.
+        share = int(sums.tenants * 10_000 // sums.bill)
+        part = max(0, min(10_000, share))
     parts = [
         (each.source.name, money_text(each.amount or Decimal(0), currency)) for each in sums.parts
     ]
@@ -126,7 +132,7 @@ def tie(period: Period) -> Tie | None:
         bill=money_text(sums.bill, currency),
         tenants=money_text(sums.tenants, currency),
         platform=money_text(sums.platform, currency),
-        currency=currency, tied=sums.tied, width=f"{part // 100}.{part % 100:02}%",
+        currency=currency, tied=sums.tied, beside=period.prices_id is None, width=f"{part // 100}.{part % 100:02}%",
     )  # fmt: skip
 
 
@@ -136,8 +142,10 @@ def _row(period: Any) -> dict[str, Any]:
         "book": period.book.name, "purpose": period.book.get_purpose_display(),
         "look": LOOKS[Period.State(period.state)], "state": period.get_state_display(),
         "total": money_text(period.bill_total, period.book.currency) if period.bill_total is not None else "",
+        "beside": period.bill_total is not None and period.prices_id is None,
         "currency": period.book.currency, "open": period.open_findings, "blocking": period.blocking,
-        "missing": period.missing, "last_run": period.last_run,
+        "closed": period.state == Period.State.CLOSED,
+        "missing": period.missing, "partial": period.partial, "last_run": period.last_run,
     }  # fmt: skip
 
 
@@ -145,7 +153,7 @@ def _run(run: Any) -> dict[str, Any]:
     return {
         "at": run.at, "month": month_text(run.period), "book": run.period.book.name,
         "who": str(run.actor) if run.actor else _("by itself"), "written": run.written,
-        "findings": run.findings, "missing": run.missing, "result": run.result,
+        "findings": run.findings, "missing": run.missing, "partial": run.partial, "result": run.result,
         "url": reverse("costs-period", args=[run.period_id]),
         "total": money_text(run.billed, run.period.book.currency) if run.billed is not None else "",
         "currency": run.period.book.currency,

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_safe
 
 from costs.rates import Basis
@@ -175,7 +175,11 @@ def _figures(life: JobLife, borrowed: int | None, value: str, note: str) -> list
         shown.Figure("used", _("Used"), value, note),
     ]  # fmt: skip
     if life.evictions:
-        note = _("GPU-h of work, in %(n)s evictions") % {"n": number(len(life.evictions))}
+        times = len(life.evictions)
+        said = ngettext(
+            "GPU-h of work, in %(n)s eviction", "GPU-h of work, in %(n)s evictions", times
+        )
+        note = said % {"n": number(times)}
         found.append(shown.Figure("alarm", _("Lost"), hours_text(life.lost), note))
     return found
 

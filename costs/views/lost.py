@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Final, NamedTuple
@@ -13,17 +12,14 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
-from costs.lost import FAILED, PREEMPTED, LostRule, Why
+from costs.lost import FAILED, PREEMPTED, LostRule
 from costs.money import PLACES
 from costs.money import shown as places_of
 from costs.selectors.generated import generated
 from costs.selectors.lost import (
     NOTHING,
-    SHOWN,
-    Lost,
     LostMonth,
     Worth,
     lost_month,
@@ -34,12 +30,12 @@ from costs.times import moment
 from costs.views import files, places, sections, shown
 from costs.views.asked import asked, exactly, query
 from costs.views.chart import percent
+from costs.views.lost_rows import FIRST, amount, given, groups
 from costs.views.policy_words import lost_text
-from costs.views.words import hours, hours_text, money_text, share_text
+from costs.views.words import hours, hours_text, share_text
 from portal.web.pages import page
-from portal.web.wording import DASH, number
+from portal.web.wording import number
 from queues.history_texts import cause as cause_text
-from queues.history_texts import taker
 from tenants import access
 from tenants.models import Tenant
 
@@ -48,12 +44,6 @@ HEAD: Final = (
     "devices", "ran_since", "checkpoint_at", "lost_s", "lost_h", "given_back_s", "given_back_by",
     "why", "worth", "given_back", "currency",
 )  # fmt: skip
-_WHY: Final = {
-    Why.NO_RULE: gettext_lazy("no policy gives it back"),
-    Why.BORROWED: gettext_lazy("its devices were borrowed"),
-    Why.OWN: gettext_lazy("stopped by an own job, or by itself"),
-    Why.UNKNOWN: gettext_lazy("nobody saw why"),
-}
 
 
 class CauseRow(NamedTuple):
@@ -68,24 +58,6 @@ class CauseRow(NamedTuple):
     key: str
 
 
-class LostRow(NamedTuple):
-    """One eviction in words; no job's name for who may not read it."""
-
-    at: datetime
-    url: str
-    job: str
-    sub: str
-    cause: str
-    by: str
-    since: datetime | None
-    saved: bool
-    devices: str
-    hours: str
-    worth: str
-    back: str
-    why: str
-
-
 @require_safe
 @login_required
 def lost(request: HttpRequest, slug: str) -> HttpResponse:
@@ -97,6 +69,7 @@ def lost(request: HttpRequest, slug: str) -> HttpResponse:
     names = access.can(request.user, "tenant.jobs", row)
     money = book.prices.currency if book and access.can(request.user, "tenant.costs", row) else ""
     rule = rule_of(book, wanted.month)
+    alike = groups(found, money, names=names)
     context: dict[str, Any] = {
         "tenant": row, "asked": wanted, "date": moment(wanted.month.span.starts).date(),
         "links": places.months(wanted, wanted.place),
@@ -105,8 +78,8 @@ def lost(request: HttpRequest, slug: str) -> HttpResponse:
         "figures": _figures(found, rule, money) if found.evictions else [],
         "causes": causes(found, money), "book": book, "money": money,
         "gives": rule.gives or bool(found.whole.back), "words": lost_text(rule) if book else [],
-        "rows": [_row(each, found.worth.get(each.pk, NOTHING), money, names=names) for each in found.rows],
-        "more": max(0, found.evictions - SHOWN), "names": names,
+        "groups": alike, "first": alike[:FIRST], "others": alike[FIRST:], "evictions": found.evictions, "names": names,
+        "more": found.evictions - sum(each.count for each in alike),
         "crumbs": [{"label": str(row), "url": reverse("tenant", args=[slug])}],
     }  # fmt: skip
     return page(request, "costs/lost.html", context)
@@ -134,17 +107,13 @@ def _figures(found: LostMonth, rule: LostRule, money: str) -> list[shown.Figure]
     ]  # fmt: skip
     if money:
         note = _("%(currency)s at the list price of the hour") % {"currency": money}
-        figures.append(shown.Figure("worth", _("Worth"), _amount(whole.amount, money), note))
+        figures.append(shown.Figure("worth", _("Worth"), amount(whole.amount, money), note))
     if rule.gives or whole.back:
         part = _("%(hours)s GPU-h") % {"hours": hours_text(whole.back)}
-        value = _amount(whole.credit, money) if money else hours_text(whole.back)
+        value = amount(whole.credit, money) if money else hours_text(whole.back)
         note = _("%(currency)s for %(part)s") % {"currency": money, "part": part} if money else _("GPU-h by the policy")  # fmt: skip
         figures.append(shown.Figure("back", _("Given back"), value, note))
     return figures
-
-
-def _amount(amount: Fraction | None, money: str) -> str:
-    return DASH if amount is None or not money else money_text(amount, money)
 
 
 def causes(found: LostMonth, money: str = "") -> list[CauseRow]:
@@ -168,10 +137,10 @@ def _note(worth: Worth, money: str) -> str:
     """Say what the work of a cause is worth, and what of it is given back."""
     said = []
     if money:
-        said.append(_("worth %(amount)s %(currency)s") % {"amount": _amount(worth.amount, money), "currency": money})  # fmt: skip
+        said.append(_("worth %(amount)s %(currency)s") % {"amount": amount(worth.amount, money), "currency": money})  # fmt: skip
     if worth.back:
         unit = money or _("GPU-h")
-        said.append(_("%(amount)s %(unit)s given back") % {"amount": _back(worth, money), "unit": unit})  # fmt: skip
+        said.append(_("%(amount)s %(unit)s given back") % {"amount": given(worth, money), "unit": unit})  # fmt: skip
     return " · ".join(said)
 
 
@@ -180,42 +149,6 @@ def _kind(cause: str) -> str:
     if cause in FAILED:
         return "platform"
     return "taker" if cause in PREEMPTED else "tenant"
-
-
-def _back(worth: Worth, money: str) -> str:
-    """Return what is given back as an amount, or in hours for who sees no money."""
-    if not worth.back:
-        return DASH
-    return _amount(worth.credit, money) if money else hours_text(worth.back)
-
-
-def _why(worth: Worth, lost: int) -> str:
-    if not lost:
-        return ""
-    if worth.back:
-        by = _("by who took the place") if worth.taker else _("by the platform")
-        part = _("for %(hours)s GPU-h") % {"hours": hours_text(worth.back)}
-        return f"{part} {by}"
-    return str(_WHY[worth.why])
-
-
-def _row(each: Lost, worth: Worth, money: str, *, names: bool) -> LostRow:
-    args = [each.cluster, each.namespace, each.workload]
-    return LostRow(
-        at=each.at,
-        url=reverse("job", args=args) if names else "",
-        job=each.job if names else _("a job"),
-        sub=" · ".join(filter(None, [each.queue, each.flavor])),
-        cause=capfirst(cause_text(each.cause)),
-        by=taker(each.by if names else "", of_other=each.by_other),
-        since=each.saved_at or each.ran_since,
-        saved=each.saved_at is not None,
-        devices=number(each.devices),
-        hours=hours_text(each.lost),
-        worth=_amount(worth.amount, money),
-        back=_back(worth, money),
-        why=_why(worth, each.lost),
-    )
 
 
 def _cells(

@@ -35,7 +35,7 @@ _WORDS: Final = {
     Code.INTERVAL_GAP: gettext_lazy("Kueue says something else"),
     Code.WITHIN_TOLERANCE: gettext_lazy("As Kueue says, within tolerance"),
     Code.USED_UNKNOWN: gettext_lazy("Use is not known"),
-    Code.UNATTRIBUTED_USE: gettext_lazy("Use without a pod"),
+    Code.UNATTRIBUTED_USE: gettext_lazy("Used without a pod"),
     Code.SHARED_DEVICE: gettext_lazy("Shared devices"),
 }  # fmt: skip
 

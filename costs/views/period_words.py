@@ -30,11 +30,17 @@ BUCKETS: Final = {
     Bucket.UNSOLD: (gettext_lazy("Unsold"), gettext_lazy("devices promised to nobody")),
     Bucket.DOWN: (gettext_lazy("Down"), gettext_lazy("nodes that were not ready")),
     Bucket.SHARED: (gettext_lazy("Shared"), gettext_lazy("what belongs to no pool")),
-    Bucket.ORPHAN: (gettext_lazy("Orphans"), gettext_lazy("billed nodes that never joined")),
+    Bucket.ORPHAN: (
+        gettext_lazy("Unmatched nodes"),
+        gettext_lazy("billed, and never joined the cluster"),
+    ),
     Bucket.GAP: (gettext_lazy("Billing gap"), gettext_lazy("billed longer than seen")),
-    Bucket.UNATTRIBUTED: (gettext_lazy("Nobody's"), gettext_lazy("queues without a tenant")),
+    Bucket.UNATTRIBUTED: (gettext_lazy("Unattributed"), gettext_lazy("queues without a tenant")),
     Bucket.UNUSED: (gettext_lazy("Unused commitments"), gettext_lazy("paid and not taken")),
-    Bucket.UNALLOCATED: (gettext_lazy("Unallocated"), gettext_lazy("no rule gives it to anybody")),
+    Bucket.UNALLOCATED: (
+        gettext_lazy("Unallocated"),
+        gettext_lazy("not measured, or no rule gives it to anybody"),
+    ),
     Bucket.GRANTED: (gettext_lazy("Granted"), gettext_lazy("credits after disputes")),
     Bucket.LOST: (gettext_lazy("Lost work"), gettext_lazy("given back to tenants")),
 }
@@ -65,6 +71,12 @@ def payer(name: str, bucket: str) -> tuple[str, str]:
     found = [each for each in Bucket if each == bucket]
     label, note = BUCKETS[found[0]] if found else (bucket, "")
     return str(label), str(note)
+
+
+def outside(basis: str) -> str:
+    """Name what was billed and belongs to no pool, by the basis of its lines."""
+    label, _note = payer("", f"*{basis}")
+    return _("%(what)s, in no pool") % {"what": label}
 
 
 def reasons(period: Period, found: list[Blocker]) -> list[Reason]:

@@ -15,7 +15,9 @@ from costs.views.words import share_text
 
 BASES: Final = {
     Base.COMMITTED: gettext_lazy("Tenants pay the quota that is committed to them."),
-    Base.HELD: gettext_lazy("Tenants pay the time for which they held devices."),
+    Base.HELD: gettext_lazy(
+        "Tenants pay the time for which they held quota, also before a job was admitted."
+    ),
     Base.ADMITTED: gettext_lazy("Tenants pay the time for which their jobs were admitted."),
     Base.USED: gettext_lazy("Tenants pay the time for which their devices were used."),
 }

@@ -19,10 +19,11 @@ from costs import passing
 from costs.models import Dispute, Period, Statement, StatementLine
 from costs.rates import Basis
 from costs.reason_texts import BASES
-from costs.selectors import statements
+from costs.selectors import statements, unknown_hours
 from costs.selectors.generated import generated
+from costs.selectors.period_hours import span_of
 from costs.services.periods import CORRECTION, CREDIT
-from costs.views import files, sections
+from costs.views import files, sections, unknown
 from costs.views.home import dispute_rows
 from costs.views.period_words import LOOKS, local, month_text
 from costs.views.policy_words import policy_text
@@ -34,7 +35,7 @@ from tenants.models import Tenant
 
 HEAD: Final = (
     "period", "tenant", "payer", "currency", "state", "line", "flavor", "basis", "quantity_h",
-    "rate_per_h", "amount", "corrects", "reason", "bill",
+    "rate_per_h", "amount", "corrects", "reason", "bill", "unwatched_h",
 )  # fmt: skip
 
 
@@ -62,6 +63,7 @@ class Item(NamedTuple):
     state: str
     total: str
     currency: str
+    beside: bool
 
 
 class LineShown(NamedTuple):
@@ -75,6 +77,7 @@ class LineShown(NamedTuple):
     corrects: str
     reason: str
     bill: str
+    unwatched: str = ""
 
 
 @require_safe
@@ -88,6 +91,7 @@ def statement(request: HttpRequest, slug: str, period: int) -> HttpResponse:
         "tenant": row, "statement": found, "period": found.period, "currency": currency,
         "month": month_text(found.period), "edges": _edges(found.period),
         "look": LOOKS[Period.State(found.period.state)], "closed": found.period.state == Period.State.CLOSED,
+        "beside": found.period.prices_id is None, "unknown": _unknown(row, found.period),
         "lines": [_line(line, currency) for line in lines], "total": money_text(found.total, currency),
         "later": [(month_text(line.statement.period), _line(line, currency)) for line in later],
         "restated": money_text(statements.restated(found, lines, later), currency),
@@ -135,6 +139,12 @@ def _fetch(request: HttpRequest, slug: str, period: int) -> tuple[Tenant, Statem
     return row, found
 
 
+def _unknown(row: Tenant, period: Period) -> list[tuple[str, list[unknown.Named]]]:
+    """Return by cluster the hours of the month that are missing or partly observed."""
+    found = unknown_hours.of_tenant(row.pk, span_of(period)).items()
+    return [(slug if len(found) > 1 else "", unknown.named(each)) for slug, each in found]
+
+
 def _disputes(found: Statement) -> QuerySet[Dispute]:
     rows = found.disputes.select_related("statement__tenant", "statement__period__book")
     return rows.order_by("-opened_at", "-pk")
@@ -147,7 +157,8 @@ def _rows(row: Tenant, found: Statement) -> Iterator[list[files.Cell]]:
         corrects = _month(line.corrects) if line.corrects else None
         amounts = (line.quantity, line.rate, line.amount)
         bill = line.bill.sha256 if line.bill else None
-        yield [*fixed, number, line.flavor, line.basis, *amounts, corrects, line.reason, bill]
+        about = (corrects, line.reason, bill, line.unwatched)
+        yield [*fixed, number, line.flavor, line.basis, *amounts, *about]
 
 
 def listed(row: Tenant) -> list[Item]:
@@ -161,6 +172,7 @@ def listed(row: Tenant) -> list[Item]:
             state=each.period.get_state_display(),
             total=money_text(each.total, each.period.book.currency),
             currency=each.period.book.currency,
+            beside=each.period.prices_id is None,
         )
         for each in statements.newest(row.pk)
     ]
@@ -182,12 +194,13 @@ def _line(line: StatementLine, currency: str) -> LineShown:
     return LineShown(
         flavor=line.flavor or DASH,
         basis=basis_text(line.basis),
-        quantity=plain(line.quantity, 6) if line.quantity else DASH,
+        quantity=plain(line.quantity, 2) if line.quantity else DASH,
         rate=DASH if line.rate is None else rate_text(line.rate),
         amount=money_text(line.amount, currency),
         corrects=month_text(line.corrects) if line.corrects else "",
         reason=line.reason,
         bill=line.bill.sha256 if line.bill else "",
+        unwatched=plain(line.unwatched, 6) if line.unwatched else "",
     )
 
 

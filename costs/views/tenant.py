@@ -12,11 +12,12 @@ from django.views.decorators.http import require_safe
 
 from costs.facts import Quality
 from costs.selectors.generated import generated
+from costs.selectors.hours import Sums
 from costs.selectors.months import Day
 from costs.selectors.pricing import all_priced
 from costs.selectors.tenant_month import TenantMonth, tenant_month
 from costs.times import moment
-from costs.views import exports, files, places, sections, shown
+from costs.views import exports, files, places, sections, shown, unknown
 from costs.views.asked import asked, exactly, query
 from costs.views.chart import chart
 from costs.views.statement import listed
@@ -27,10 +28,13 @@ from tenants.models import Tenant
 
 _SECONDS: Final = tuple(f"{key}_s" for key, _of in shown.QUANTITIES)
 _HOURS: Final = tuple(f"{key}_h" for key, _of in shown.QUANTITIES)
+#: What was noted of missing hours, which are in no other column: a statement counts it too.
+_GUESSED: Final = ("committed", "held", "borrowed", "lent")
+_MISSING: Final = tuple(f"missing_{key}_s" for key in _GUESSED)
 HEAD: Final = (
     "day", "tenant", "cluster", "flavor", "resource", *_SECONDS, *_HOURS, "used_h", "used_seen_s",
     "used_expected_s", "hours_counted", "hours_estimated", "hours_partial", "hours_missing",
-    "hours_not_counted_yet",
+    "hours_not_counted_yet", *_MISSING,
 )  # fmt: skip
 
 
@@ -72,9 +76,26 @@ def _month(found: TenantMonth) -> dict[str, Any]:
         "unit": unit(found.place.resource) if found.place else "",
         "qualities": [(each, known[each], shown.QUALITIES[each]) for each in Quality],
         "missing": known[Quality.MISSING],
+        "partial": known[Quality.PARTIAL],
+        **unknown.context(found.unknown, found.guess, _both(found)),
         "late": sum(day.late for day in found.days),
         "counted_to": moment(found.counted_to) if found.counted_to else None,
     }
+
+
+def _both(found: TenantMonth) -> list[unknown.Both]:
+    """Return what a statement may count: of the hours that were watched, and of the missing ones."""
+    watched, noted = found.total, found.guess.sums if found.guess else Sums()
+    return unknown.both(
+        [
+            (
+                str(shown.LABELS[key]),
+                getattr(watched, key) if watched else None,
+                getattr(noted, key),
+            )
+            for key in _GUESSED
+        ]
+    )
 
 
 @require_safe
@@ -91,7 +112,9 @@ def costs_csv(request: HttpRequest, slug: str) -> HttpResponse:
 
 def _rows(tenant: Tenant, found: TenantMonth) -> Iterator[list[files.Cell]]:
     for each in shown.day_rows(found.days):
-        yield [each.date, tenant.slug, *(found.place or ()), *_cells(each.day)]
+        guess = found.guesses.get(each.day.starts)
+        noted = [getattr(guess.sums, key) if guess else None for key in _GUESSED]
+        yield [each.date, tenant.slug, *(found.place or ()), *_cells(each.day), *noted]
 
 
 def _cells(day: Day) -> list[files.Cell]:

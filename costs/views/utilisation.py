@@ -39,8 +39,10 @@ WEEKDAYS: Final = (
 #: Shades of the heat map, each a tenth of the whole; above the whole there is a hatch.
 _SHADES: Final = 10
 _CELL: Final = 26
-#: Some of them for the key.
-_KEY: Final = tuple((n, f"{n * 10}{DASH}{n * 10 + (10 if n == 9 else 9)}") for n in (0, 3, 5, 7, 9))
+#: All of them for the key.
+_KEY: Final = (
+    *((str(n), f"{n * 10}{DASH}{n * 10 + 9}") for n in range(_SHADES)), (str(_SHADES), "100"),
+)  # fmt: skip
 
 
 class Row(NamedTuple):

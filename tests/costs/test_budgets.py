@@ -152,8 +152,10 @@ def test_setting_it_again_keeps_what_it_was_in_the_trail(lab):
 
 
 @pytest.mark.parametrize(
-    "amount", ["0", "-1", "1.23", "1e3", "x", "99999999999999", "NaN", "\u0661"]
-)
+    "amount",
+    ["0", "-1", "1.23", "1e3", "x", "1,000.50", "1 000,50", "1_000", "99999999999999", "NaN",
+     "\u0661"],
+)  # fmt: skip
 def test_what_is_no_amount_is_said_beside_its_field(lab, client, amount):
     client.force_login(lab.frank)
     answer = client.post(f"{URL}?month=2026-11", {"unit": "gpu_hours", "amount": amount})
@@ -165,6 +167,31 @@ def test_what_is_no_amount_is_said_beside_its_field(lab, client, amount):
     else:
         # An exponent and digits of other scripts are numbers for a form; they say the same.
         assert Budget.objects.get().amount in (Decimal(1000), Decimal(1))
+
+
+@pytest.mark.parametrize(
+    ("amount", "words"),
+    [
+        ("0", "Type an amount above 0."),
+        ("-5", "Type an amount above 0."),
+        ("-5.12345", "Type an amount above 0."),
+        ("5.12345", "At most 1 decimal place."),
+        ("1.23", "At most 1 decimal place."),
+        ("1000000000000", "This number is too large."),
+        ("99999999999999.99999", "This number is too large."),
+    ],
+)
+def test_an_amount_is_refused_for_one_reason(lab, client, amount, words):
+    client.force_login(lab.frank)
+    answer = client.post(f"{URL}?month=2026-11", {"unit": "gpu_hours", "amount": amount})
+
+    assert answer.context["form"].errors == {"amount": [words]}
+    assert not Budget.objects.exists()
+
+
+def test_money_has_the_places_of_its_currency(lab):
+    with pytest.raises(budgets.NotABudget, match=r"At most 2 decimal places\."):
+        put(lab, "1.001", book_of(lab))
 
 
 def test_a_unit_that_is_not_offered_is_refused(lab, client):

@@ -398,7 +398,7 @@ def test_nothing_idle_is_said_of_seven_counted_days_alone(watched, client, who):
         after = stored.said(client.get(page))
 
     for said in (before, still):
-        assert "Not known yet Fewer than seven days were counted" in said
+        assert "Not known yet The last seven days were not all watched" in said
         assert "All quota was held" not in said
     assert "Nothing is idle All quota was held at some moment" in after
 

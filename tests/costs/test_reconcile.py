@@ -122,7 +122,8 @@ def test_what_is_missing_blocks_until_it_is_counted_or_settled(lab):
 
     assert (gap.subject, gap.difference, gap.blocks) == ("lab 2026-11-30T21:00Z", 2 * HOUR, True)
     assert gap.facts == {
-        "from": "2026-11-30T21:00Z", "to": "2026-11-30T23:00Z", "hours": 2, "never": 1
+        "from": "2026-11-30T21:00Z", "to": "2026-11-30T23:00Z", "hours": 2, "never": 1,
+        "blind": 1,
     }  # fmt: skip
     assert (run.missing, run.hours) == (2, 3)
     assert "harvest_gap lab 2026-11-30T21:00Z" in map(str, blockers(period))

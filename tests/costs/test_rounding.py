@@ -1,5 +1,6 @@
 """Splitting and rounding: the parts add up, in any order, for any sign, and to the cent."""
 
+import re
 from decimal import Decimal
 from fractions import Fraction
 
@@ -7,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from costs import money
+from costs import currencies, money
 from costs.rounding import DoesNotAddUp, NoWeights, settle, settle_fractions, split
 from costs.statements import lines, net, statement, total
 
@@ -98,6 +99,13 @@ def test_ties_go_to_the_smaller_name():
 )  # fmt: skip
 def test_halves_go_to_the_even_neighbour_in_the_currencys_own_units(amount, currency, shown):
     assert str(money.rounded(Decimal(amount), currency)) == shown
+
+
+def test_every_currency_has_its_places():
+    assert all(re.fullmatch("[A-Z]{3}", each) for each in currencies.CODES)
+    assert set(currencies.EXPONENTS) < currencies.CODES
+    assert {"USD", "EUR", "CNY", "JPY", "KWD"} < currencies.CODES
+    assert not {"XAU", "XTS", "XXX", "DEM"} & currencies.CODES
 
 
 @pytest.mark.parametrize("code", ["", "usd", "US", "USDX", "€", "U1D"])

@@ -55,6 +55,18 @@ def test_a_file_is_handed_in_and_counts(lab, source, client):
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("code", ["ABC", "XAU", "US", "chf", "\uff35SD", "USDX"])
+def test_a_source_has_a_currency_that_exists(lab, client, code):
+    client.force_login(lab.dave)
+    data = {"name": "Lambda", "kind": "focus", "currency": code}
+    refused = client.post(f"{URL}new/", data)
+
+    assert refused.status_code == 422
+    assert "This is no currency of ISO 4217" in pages.text(refused)
+    assert client.post(f"{URL}new/", data | {"currency": " CHF "}).status_code == 302
+    assert BillSource.objects.get(name="Lambda").currency == "CHF"
+
+
 def test_b102_all_errors_stand_beside_the_form_and_nothing_is_kept(lab, source, client):
     bad = table(hour(0), hour(1, BilledCost="eight"), hour(2, ChargeCategory="Gift"), hour(3))
     answer = post(client, lab, source, bad)
@@ -75,6 +87,18 @@ def test_b102_all_errors_stand_beside_the_form_and_nothing_is_kept(lab, source, 
     assert mended.status_code == 302
 
 
+def test_another_encoding_is_named_with_its_row(lab, source, client):
+    """A spreadsheet may write Latin-1: the row is said, and what to do, and nothing of Python."""
+    kept = table(hour(0), hour(1, ServiceName="M\u00fcnchen"))
+    answer = post(client, lab, source, kept.decode().encode("latin-1"))
+    said = stored.said(client.get(answer["Location"]))
+
+    assert "2 \u2013 This row is not in UTF-8. Save the file as CSV in UTF-8" in said
+    assert "0xFC" in said
+    assert "codec" not in said
+    assert not BillLine.objects.exists()
+
+
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
@@ -82,6 +106,10 @@ def test_b102_all_errors_stand_beside_the_form_and_nothing_is_kept(lab, source, 
         (b"PK\x03\x04zip\xff\xfe", "This is no table of text in UTF-8 with commas."),
         (table(hour(0), delimiter=";"), "Missing:"),
         (b"a,b\r\n1,2\r\n", "Missing: BilledCost"),
+        (
+            table(hour(0)).replace(b"\r\n", b",BilledCost\r\n"),
+            "Columns that are there twice: BilledCost.",
+        ),
     ],
 )
 def test_what_is_no_bill_is_said_beside_the_field(lab, source, client, content, sentence):
@@ -89,6 +117,7 @@ def test_what_is_no_bill_is_said_beside_the_field(lab, source, client, content, 
 
     assert answer.status_code == 422
     assert sentence in stored.said(answer)
+    assert ": -." not in stored.said(answer)
     assert not BillFile.objects.exists()
 
 

@@ -41,7 +41,8 @@ def in_december():
 
 def test_a_book_goes_from_its_name_to_prices_that_count(lab, client):
     data = {"name": "Team prices", "purpose": "chargeback", "currency": "usd"}
-    for wrong in ({"currency": "$$$"}, {"name": ""}, {"purpose": "free"}):
+    for wrong in ({"currency": "$$$"}, {"currency": "ABC"}, {"currency": "XTS"}, {"name": ""},
+                  {"purpose": "free"}):  # fmt: skip
         assert ask(client, lab, "carol", "/costs/books/new/", {**data, **wrong}).status_code == 422
     ask(client, lab, "carol", "/costs/books/new/", data)
     book = PriceBook.objects.get()
@@ -146,7 +147,9 @@ def test_a_policy_is_proposed_by_one_and_activated_by_another(lab, client):
     for wrong in ({"borrow": "101"}, {"base": "x"}, {"starts": "2027-01-01 00:10"}, {"rest": ""},
                   {"base": "committed", "borrow": ""}, {"lost": "x"}, {"failures": ""},
                   {"lost": "taker"}, {"failures": "yes", "lost_minutes": "0"},
-                  {"lost": "taker", "lost_minutes": "10081"}):  # fmt: skip
+                  {"lost": "taker", "lost_minutes": "10081"},
+                  {"lost": "taker", "lost_minutes": "1_0"},
+                  {"lost": "taker", "lost_minutes": "\uff11\uff10"}):  # fmt: skip
         refused = ask(client, lab, "carol", url, {**SWITCHES, **wrong, "step": "propose"})
         assert (refused.status_code, "field-error" in pages.text(refused)) == (422, True), wrong
     lost = {"lost": "taker", "lost_minutes": "90", "failures": "yes"}

@@ -113,6 +113,17 @@ def test_where_pods_were_watched_what_did_not_run_is_starting(lab, client):
     assert "were not watched" not in said
 
 
+def test_what_was_seen_of_running_devices_is_told_where_not_all_were(lab, client):
+    """The table has what was seen of each tenant, the waterfall only hours that were seen whole."""
+    seen = stored.fact(stored.at(1), "nlp", committed=16, own=8, running=8)
+    seen = replace(seen, use=Use(4000 * HOUR, 8 * HOUR, 8 * HOUR))
+    unseen = stored.fact(stored.at(1), "cv", committed=8, own=4, running=4)
+    stored.store(lab.cluster, seen, replace(unseen, use=None), devices=32)
+    said = stored.said(show(client, lab))
+
+    assert "at least 4.0 was used, as tenants have it above 12.0" in said
+
+
 @pytest.fixture
 def odd(lab):
     """A pod that bypasses Kueue, a Workload whose job is gone, and one of each that is sound."""
@@ -203,6 +214,7 @@ def test_counts_that_contradict_each_other_are_said(lab, client):
 
     assert "Not explained the counts contradict each other 4.0 50.0 %" in said
     assert "In 1 hour more devices were taken than there were" in said
+    assert "devices are not counted. 1 Nov 01:00 to 02:00 UTC." in said
 
 
 def test_more_promised_than_ready_is_alarming(lab, client):

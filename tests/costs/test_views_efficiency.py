@@ -97,6 +97,8 @@ def test_hours_that_nobody_watched_are_in_no_ratio(lab, client):
     client.force_login(lab.alice)
 
     assert [row["efficiency_least"] for row in rows(client)] == ["0.500000"]
+    # One that was noted as missing, and the others of its day, which were never counted.
+    assert "seen · 23 hours missing" in stored.said(client.get(URL, NOVEMBER))
 
 
 def test_what_ran_unmeasured_beside_what_was_measured_is_expected():
@@ -145,3 +147,13 @@ def test_queries_do_not_grow(measured, client):
     client.get(POOL, NOVEMBER)
     with counted("costs: a pool's efficiency"):
         client.get(POOL, NOVEMBER)
+
+
+@pytest.mark.parametrize(
+    "query", ["month=", "pool=", "month=2026-11&month=2026-10", "month=2026-11&month=2026-11"]
+)
+def test_a_program_gets_no_month_that_it_has_not_named_once(measured, client, query):
+    client.force_login(measured.alice)
+
+    assert client.get(f"{CSV}?{query}").status_code == 404
+    assert client.get(f"{CSV}?month=2026-11").status_code == 200

@@ -55,7 +55,7 @@ def test_the_phases_are_those_of_the_history(town, lab, client):
     assert (found[2]["lasts"], found[2]["to"]) == ("yes", "")
     said = stored.said(client.get(URL))
     assert "Admitted 16.0 GPU-h of it" in said
-    assert "Lost 16.0 GPU-h of work, in 1 evictions" in said
+    assert "Lost 16.0 GPU-h of work, in 1 eviction" in said
 
 
 def test_its_cost_is_counted_hour_by_hour(town, lab, client):

@@ -82,7 +82,7 @@ def test_who_took_the_place_has_a_name_only_if_it_is_an_own_job(town, lab, clien
     page = client.get(URL, MONTH)
 
     assert "a job of another team" in stored.said(page)
-    assert "the job urgent" in stored.said(page)
+    assert "the job “urgent”" in stored.said(page)
     for text in (SECRET, "theirs"):
         assert text not in pages.text(page)
     assert "theirs" not in client.get(CSV, MONTH).content.decode()
@@ -199,6 +199,43 @@ def test_the_api_says_the_same_by_cause(lab, client):
     assert (found["currency"], without["currency"]) == ("USD", None)
     hidden = sums | {"worth": None, "given_back": None}
     assert without["whole"] == hidden
+
+
+def test_evictions_that_are_alike_are_one_row_with_each_of_them_below(lab, client):
+    """Three of one job and one of another: two rows, what lost most first."""
+    for number in range(3):
+        at = clock(f"{11 + number}:10")
+        life = run(lab.cluster, f"train-{number}", "nlp-train", 8, clock(f"{9 + number}:10"), at)
+        evict(life, "nlp-train", at, "preempted_reclaim", 30, "uid-boss", "/lab/cv-train")
+    Lifetime.objects.update(job_name="train")
+    other = run(lab.cluster, "tune", "nlp-train", 4, clock("09:00"), clock("11:00"))
+    evict(other, "nlp-train", clock("11:00"), "preempted_reclaim", 60, "uid-boss", "/lab/cv-train")
+    client.force_login(lab.alice)
+    said = stored.said(client.get(URL, MONTH))
+
+    assert "By job 2" in said
+    assert said.index("train nlp-train") < said.index("tune nlp-train")
+    assert "30 Nov 11:10 \u2013 30 Nov 13:10" in said
+    assert "3 8 12.0" in said
+    assert said.count("8 GPUs \u00b7 4.0 GPU-h") == 3
+    client.force_login(lab.frank)
+    said = stored.said(client.get(URL, MONTH))
+    assert "By queue 1" in said
+    assert "jobs of nlp-train" in said
+    assert "4 4 \u2013 8 16.0" in said
+
+
+def test_a_long_month_names_the_worst_and_leaves_the_rest_to_the_file(lab, client, monkeypatch):
+    monkeypatch.setattr("costs.views.lost_rows.GROUPS", 12)
+    for number in range(14):
+        life = run(lab.cluster, f"j{number}", "nlp-train", 8, clock("09:00"), clock("11:10"))
+        evict(life, "nlp-train", clock("11:10"), "preempted_reclaim", 10 + number, "u", "/lab/cv")
+    client.force_login(lab.alice)
+    said = stored.said(client.get(URL, MONTH))
+
+    assert "By job 12 2 evictions more are in the file" in said
+    assert "Show 2 more" in said
+    assert len(rows(client)) == 14
 
 
 def test_queries_do_not_grow_with_evictions(town, lab, client):

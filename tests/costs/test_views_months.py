@@ -57,8 +57,7 @@ def test_the_home_ties_the_bill_and_names_what_keeps_a_month_open(lab, month, cl
     sums = month.statements.filter(tenant__isnull=False)
     tenants = sum(each.total for each in sums)
 
-    assert "96.00 bill = " in said
-    assert f"{tenants:.2f} tenants + {96 - tenants:.2f} platform" in said
+    assert f"Tenants {tenants:.2f} + Platform {96 - tenants:.2f} = Bill USD 96.00" in said
     assert "Every cent of the bill is in one place." in said
     assert "30 Nov 20:00 to 30 Nov 21:00 UTC. Settle" in said
     assert "6.0 borrowed hours of a100 have no price in the book. Settle" in said
@@ -115,7 +114,7 @@ def test_a_month_goes_from_findings_to_closed_by_two_people(lab, month, client):
     month.refresh_from_db()
     assert month.state == "review"
     shown = stored.said(ask(client, lab, "carol", f"{url}close/"))
-    assert "96.00 bill" in shown
+    assert "= Bill USD 96.00" in shown
     assert "main chargeback, version 1" in shown
     assert "Tenants pay the quota that is committed to them." in shown
     unsure = ask(client, lab, "carol", f"{url}close/", {})
@@ -141,6 +140,36 @@ def test_a_run_by_hand_and_a_review_that_is_taken_back(lab, month, client):
 
     assert (month.state, month.reviewed_by) == ("provisional", None)
     assert month.runs.order_by("-pk").first().actor == lab.dave
+
+
+@pytest.mark.parametrize("reason", ["", " ", "\u00a0", "\u200b\u2060", "\u3164", "x" * 501])
+def test_a_month_goes_back_only_with_a_reason(lab, month, client, reason):
+    for row in Discrepancy.objects.filter(period=month):
+        findings.resolve(finding=row, actor=lab.dave, reason="x")
+    url = f"/costs/periods/{month.pk}/"
+    ask(client, lab, "carol", f"{url}review/", {})
+    refused = ask(client, lab, "dave", f"{url}review/", {"step": "back", "reason": reason})
+
+    month.refresh_from_db()
+    assert (refused.status_code, month.state) == (422, "review")
+    assert "field-error" in pages.text(refused)
+    again = ask(client, lab, "dave", f"{url}review/", {"step": "back", "reason": "A100 is missing"})
+    month.refresh_from_db()
+    assert (again.status_code, month.state, month.reviewed_by) == (302, "provisional", None)
+    event = AuditEvent.objects.filter(action="period.back").get()
+    assert event.data["reason"] == "A100 is missing"
+
+
+@pytest.mark.parametrize("reason", ["\u200b", "\u00a0\u2060", "\u2800"])
+def test_a_reason_that_nobody_can_read_is_none(lab, month, client, reason):
+    row = Discrepancy.objects.filter(period=month).first()
+    refused = ask(client, lab, "dave", f"/costs/findings/{row.pk}/resolve/", {"reason": reason})
+
+    assert (refused.status_code, "field-error" in pages.text(refused)) == (422, True)
+    with pytest.raises(findings.NoReason):
+        findings.resolve(finding=row, actor=lab.dave, reason=reason)
+    row.refresh_from_db()
+    assert row.resolved_at is None
 
 
 def test_w20_a_correction_is_shown_divided_and_booked(lab, client):

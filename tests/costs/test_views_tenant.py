@@ -335,6 +335,7 @@ def test_a_month_that_nobody_watched_has_no_sums(lab, client):
 
     assert "Nobody watched this pool in any hour of this month" in said
     assert "Committed 0" not in said
+    assert "Committed \u2013 384.0 384.0" in said
     assert "Nothing to price" in said
 
 
