@@ -25,6 +25,7 @@ from pathlib import Path
 
 from cluster import Cluster, two_teams_nodes
 from cluster.instance import down
+from cluster.paths import built
 from portal.demo import access
 from portal.demo.news import News
 from portal.demo.prometheus import Store
@@ -36,7 +37,7 @@ MANAGE = str(ROOT / "manage.py")
 PORT = 8000
 #: Of programs whose own few lines are the progress; the events of the tasks they wake are not.
 QUIET = {"GPUPORTAL_LOG_LEVEL": "WARNING"}
-FIRST = " (built first where this machine has not done it yet: about 10 minutes)"
+FIRST = " (built first, as this machine has not done it yet: about 10 minutes)"
 
 
 class Steps:
@@ -72,6 +73,11 @@ class Place:
     def metrics(self) -> Path:
         """Where Prometheus keeps what the demo's GPUs did."""
         return self.folder / "prometheus"
+
+    @property
+    def lock(self) -> Path:
+        """Who holds it is the one demo of this folder; the kernel takes it back from the dead."""
+        return self.folder / "lock"
 
     @property
     def variables(self) -> Path:
@@ -243,10 +249,12 @@ def run(place: Place, port: int, *, once: bool) -> None:
     say = Steps()
     place.folder.mkdir(parents=True, exist_ok=True)
     place.folder.chmod(0o711)
+    # Before anything else: a second start would find the control plane and take it down at its end.
+    alone = places.lock(place.lock)
     held, live = reserve(port), places.free_port()
     port = held.getsockname()[1]
-    with held, Supervisor(place.logs, say) as supervisor, contextlib.ExitStack() as stack:
-        say(f"starting Kubernetes and Kueue{'' if place.cluster.exists() else FIRST}")
+    with alone, held, Supervisor(place.logs, say) as supervisor, contextlib.ExitStack() as stack:
+        say(f"starting Kubernetes and Kueue{'' if built() else FIRST}")
         plane = stack.enter_context(starting(place))
         postgres, redis = stack.enter_context(engines(place, say))
         env = environment(place, postgres, redis, port, live)
@@ -350,6 +358,7 @@ def reset(place: Place) -> None:
     if not place.folder.exists():
         sys.stdout.write("There is no demo data.\n")
         return
+    places.lock(place.lock).close()
     servers = place.folder / "postgres"
     if servers.exists():
         places.lock(servers / "lock").close()

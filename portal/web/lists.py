@@ -11,13 +11,13 @@ import binascii
 import datetime
 import decimal
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 from django.core.exceptions import FieldDoesNotExist, ValidationError
-from django.db import DataError
-from django.db.models import BooleanField, F, Field, Func, Model, Q, QuerySet, Value
+from django.db import DataError, connection
+from django.db.models import BooleanField, Expression, F, Field, Func, Model, Q, QuerySet, Value
 from django.http import QueryDict
 
 M = TypeVar("M", bound=Model)
@@ -85,19 +85,28 @@ def keyset(
         return cut.page(list(cut.rows()))
 
 
-def both(first: Cut[M], second: Cut[M], is_first: Callable[[M], bool]) -> tuple[Rows[M], Rows[M]]:
+def both(
+    first: Cut[M],
+    second: Cut[M],
+    is_first: Callable[[M], bool],
+    ask: Callable[[Cut[M], Cut[M]], Iterable[M]],
+) -> tuple[Rows[M], Rows[M]]:
     """Cut one page out of two lists in one query; ``is_first`` tells whose a row is.
 
-    Both must have the same columns and annotations.
+    ``ask`` gives the rows of both pages, each with the one more that ``Cut.rows`` asks for.
     """
     try:
-        found = list(first.rows().union(second.rows(), all=True))
+        found = list(ask(first, second))
     except UNUSABLE:
         first, second = first.begun(), second.begun()
-        found = list(first.rows().union(second.rows(), all=True))
+        found = list(ask(first, second))
     mine = [row for row in found if is_first(row)]
     others = [row for row in found if not is_first(row)]
     return first.page(mine), second.page(others)
+
+
+#: Fields, size, whether it is the end of an earlier page, whether it begins behind a row.
+Shape = tuple[tuple[str, ...], int, bool, bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +129,21 @@ class Cut(Generic[M]):
         order = reverse(self.fields) if self.back else self.fields
         rows = self.whole.order_by(*order)
         return begin(rows, order, self.back or self.start)[: self.size + 1]
+
+    @property
+    def shape(self) -> Shape:
+        """Give what of the query of ``rows`` does not depend on the place where it begins."""
+        return (self.fields, self.size, bool(self.back), bool(self.start))
+
+    @property
+    def place(self) -> list[Any]:
+        """Give the key of the row from which the page begins, none on the first page."""
+        values = self.back or self.start or []
+        kinds = [kind_of(self.whole, field.lstrip("-")) for field in self.fields]
+        return [
+            kind.get_db_prep_value(kind.to_python(value), connection) if kind else value
+            for kind, value in zip(kinds, values, strict=False)
+        ]
 
     def page(self, found: list[M]) -> Rows[M]:
         """Make the page of what ``rows`` found."""
@@ -215,7 +239,7 @@ def behind(rows: QuerySet[M], fields: tuple[str, ...], values: list[Any]) -> Que
     if len(down) > 1 or None in kinds:
         return rows.filter(beyond(fields, values))
     given = [
-        Value(kind.to_python(value), output_field=kind)
+        value if isinstance(value, Expression) else Value(kind.to_python(value), output_field=kind)
         for kind, value in zip(kinds, values, strict=True)
         if kind is not None
     ]

@@ -2,8 +2,8 @@
 
     python -m tests.browser.screenshots [http://127.0.0.1:8000] [folder]
 
-The pictures are for looking at, not for comparing: the demo's data moves. The one picture of the
-README is kept in docs/images; copy it there when the page has changed.
+The pictures are for looking at, not for comparing: the demo's data moves. Those of the README are
+kept in docs/images; copy them there when a page has changed.
 """
 
 import re
@@ -17,7 +17,9 @@ from tests.browser.chrome import launch
 
 ADDRESS = "http://127.0.0.1:8000"
 FOLDER = Path("build/screenshots")
-# Who looks at what. A path that ends in * is followed: the first link that begins like it.
+FORMS = frozenset({"new", "open", "register"})
+# Who looks at what. A path that ends in * is followed: the first link that begins like it and does
+# not lead to an empty form.
 VISITS = {
     "alice": [
         "/jobs/",
@@ -88,7 +90,8 @@ def sign_in(page: Page, address: str, who: str) -> bool:
 def follow(page: Page, path: str) -> str:
     """Return the address of the first link on this page that goes deeper into ``path``."""
     links = page.locator(f'main a[href^="{path}"]').evaluate_all("all => all.map(a => a.pathname)")
-    return next((link for link in links if link != path), "")
+    ends = {link: link.rstrip("/").rpartition("/")[2] for link in links if link != path}
+    return next((link for link, end in ends.items() if end not in FORMS), "")
 
 
 def walk(chrome: Browser, address: str, folder: Path, width: int, theme: str) -> int:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from datetime import UTC, datetime, timedelta
+from fractions import Fraction
 from itertools import pairwise
 
 import pytest
@@ -21,6 +22,9 @@ from costs.models import (
     TenantHour,
     TenantMonth,
 )
+from costs.money import shown
+from costs.policy import Base, Policy
+from costs.selectors import previews
 from costs.services import hourly
 from costs.times import Span, instant
 from portal.demo import past, past_money, past_pods, past_rows, past_use, readings
@@ -143,7 +147,7 @@ def filled(lab, capsys):
     return lab
 
 
-def test_two_months_are_counted_billed_and_closed(filled, client):
+def test_two_months_are_counted_billed_and_closed(filled, client, monkeypatch):
     """One test for all of it: the count of two months is the dear part."""
     row = GeneratedTime.objects.get()
     october = TenantMonth.objects.get(starts="2026-10-01", tenant=filled.nlp)
@@ -190,8 +194,34 @@ def test_two_months_are_counted_billed_and_closed(filled, client):
     late = StatementLine.objects.filter(corrects=period)
     assert sum(late.values_list("amount", flat=True)) == past_money.bill.CORRECTION
 
+    # A preview begins with the statements, to the cent, also where they are reckoned anew.
+    owed = period.statements.exclude(total=0).values_list("tenant__slug", "bucket", "total")
+    owed = {slug or bucket: total for slug, bucket, total in owed}
+    for written in (previews._written, lambda _period: {}):
+        monkeypatch.setattr(previews, "_written", written)
+        looked = previews.of_policy(period.book, Policy(), instant(NOW))
+        assert {each.payer: each.then for each in looked.rows if each.then} == owed
+    other = previews.of_policy(period.book, Policy(base=Base.ADMITTED), instant(NOW))
+    assert sum(each.then for each in other.rows) == period.bill_total
+    other = {each.payer: each.then for each in other.rows}
+    assert (other["*orphan"], other["*unused"]) == (forgotten, 96)
+
+    # What was billed is the same on all pages, the hours that nobody watched among it.
+    billed = 24 * 8 * (4 * 31 + 5)
+    committed = StatementLine.objects.get(
+        statement__period=period, statement__tenant=filled.nlp, basis="committed"
+    )
+    assert committed.unwatched == 2 * 16
+    assert committed.quantity - committed.unwatched == shown(Fraction(october.committed, 3600))
+    run = period.runs.latest("at")
+    assert (run.missing, run.partial) == (october.unwatched, october.partial) == (2, 2)
+
     client.force_login(filled.dave)
     said = stored.said(client.get("/clusters/demo/costs/?month=2026-10"))
+    assert f"Billed {billed:,}.0" in said
+    assert "what became of the devices is not known 64.0" in said
+    for when in ("18 Oct 02:00 to 03:00", "18 Oct 03:00 to 05:00 2 hours missing", "18 Oct 05:00"):
+        assert when in said
     assert "Not in the cluster machines that are billed and were no nodes 960.0" in said
     said = stored.said(client.get(f"/costs/periods/{period.pk}/"))
     assert f"{past_money.bill.ORPHAN} was billed for 120.0 hours in which it was not" in said

@@ -378,7 +378,7 @@ SITUATIONS: dict[Situation, tuple[str, ...]] = {
     topology: (
         "None of 4 machines has room for its pod: 4 have too little nvidia.com/gpu free for it",
     ),
-    topology_partly: ("Only 2 of 3 pods find a place near enough",),
+    topology_partly: ("There is quota, but only 2 of 3 pods find a place near enough",),
     making_room: ("One job is being stopped to make room",),
     preempted: ("Was stopped for a job of higher priority in its queue",),
     reclaimed: (

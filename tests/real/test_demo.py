@@ -100,6 +100,17 @@ def of(folder: Path) -> set[int]:
     return found
 
 
+def engines_of(folder: Path) -> set[int]:
+    """Return the processes of the control plane in this folder."""
+    names = ("kube-apiserver", "etcd", "kueue")
+    commands = {pid: Path(f"/proc/{pid}/cmdline").read_bytes() for pid in of(folder)}
+    found = {
+        pid for pid, line in commands.items() if Path(line.split(b"\0")[0].decode()).name in names
+    }
+    assert len(found) == len(names)
+    return found
+
+
 def test_started_killed_started_again_and_thrown_away(folder):
     first, address = start(folder)
     visitor = Visitor(address)
@@ -125,6 +136,10 @@ def test_started_killed_started_again_and_thrown_away(folder):
         [*ask, "--reset"], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert (refused.returncode, "in use by the process" in refused.stderr) == (1, True)
+    control_plane = engines_of(folder)
+    beside = subprocess.run(ask, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (beside.returncode, "in use by the process" in beside.stderr) == (1, True)
+    assert engines_of(folder) == control_plane
     assert "cv-train" in again.get("/requests/?show=decide")
 
     second.send_signal(signal.SIGINT)

@@ -62,32 +62,42 @@ def badge(
     state: object, since: datetime | None = None, hint: str = "", word: str = ""
 ) -> SafeString:
     """Icon, word and since; a hint opens on hover and on focus and is read with the word."""
-    tone, inner = _face(str(getattr(state, "value", state) or ""), str(word), get_language())
-    ago = _since(since) if since else ""
-    if hint:
-        return format_html(
-            '<span class="badge {}" tabindex="0">{}{}<span class="tip">{}</span></span>',
-            tone,
-            inner,
-            ago,
-            hint,
-        )
-    return format_html('<span class="badge {}">{}{}</span>', tone, inner, ago)
+    name = str(getattr(state, "value", state) or "")
+    face = _face(name, str(word), get_language(), hinted=bool(hint))
+    ago = _since(since) if since else SafeString()
+    tip = format_html('<span class="tip">{}</span>', hint) if hint else SafeString()
+    return face + ago + tip + _END
+
+
+_END = SafeString("</span>")
 
 
 @lru_cache(maxsize=1000)
-def _face(state: str, word: str, language: str | None) -> tuple[str, SafeString]:
-    """Give the tone of a state, and its icon with its word; a long list has few different ones."""
+def _face(state: str, word: str, language: str | None, *, hinted: bool) -> SafeString:
+    """Give how a badge begins: icon and word; a long list has few different ones."""
     tone, shape, own_word = look(state)
-    return tone, format_html("{}<span>{}</span>", icon(shape), capfirst(word or str(own_word)))
+    return format_html(
+        '<span class="badge {}"{}>{}<span>{}</span>',
+        tone,
+        SafeString(' tabindex="0"' if hinted else ""),
+        icon(shape),
+        capfirst(word or str(own_word)),
+    )
 
 
 def _since(when: datetime) -> SafeString:
+    ago = conditional_escape(spell((timezone.now() - when).total_seconds()))
+    return _time_of(when, when.utcoffset(), timezone.get_current_timezone_name()) + ago + _TIME_END
+
+
+_TIME_END = SafeString("</time>")
+
+
+@lru_cache(maxsize=10_000)
+def _time_of(when: datetime, offset: timedelta | None, zone: str) -> SafeString:
+    """Give how an age begins: equal times of several zones are written differently."""
     return format_html(
-        '<time class="since" datetime="{}" title="{}" data-since>{}</time>',
-        when.isoformat(),
-        exact(when),
-        spell((timezone.now() - when).total_seconds()),
+        '<time class="since" datetime="{}" title="{}" data-since>', when.isoformat(), exact(when)
     )
 
 
@@ -152,7 +162,11 @@ def age_words() -> str:
 @register.simple_tag
 def name(value: object, limit: int = 40) -> SafeString:
     """A cluster name in monospace; a long one keeps its head and tail, the full one in title."""
-    full = visible(value)
+    return _name(visible(value), limit)
+
+
+@lru_cache(maxsize=10_000)
+def _name(full: str, limit: int) -> SafeString:
     if len(full) <= limit:
         return format_html('<code class="name">{}</code>', full)
     tail = limit // 3
