@@ -125,8 +125,9 @@ def _priority(facts: _Facts) -> Reason | None:
     missing = name and facts.classes is not None and name not in facts.classes
     if not missing and not said:
         return None
-    params = {"priority_class": name} if name else {}
-    return reason("priority_class_missing", params=params, raw=said.note if said else "")
+    params = {"priority_class": name, "priorities": listed(sorted(facts.classes or ()))}
+    told = {key: value for key, value in params.items() if value}
+    return reason("priority_class_missing", params=told, raw=said.note if said else "")
 
 
 def _prebuilt(facts: _Facts) -> Reason | None:

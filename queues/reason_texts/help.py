@@ -14,7 +14,7 @@ HELP: Final[Mapping[str, str | Promise]] = {
     "namespace_excluded": _("Send it to a namespace of your tenant."),
     "nested_owner": _("Look at the job that it belongs to."),
     "nesting_too_deep": _("Send it with fewer jobs that own each other."),
-    "priority_class_missing": _("Name a priority of the catalog, or none."),
+    "priority_class_missing": _("Name a priority that the cluster has, or none."),
     "prebuilt_missing": _("Make the Workload that it names, or remove that label."),
     "pod_group_incomplete": _("Make the pods that are missing, or correct their number."),
     "compose_failed": _("Correct the job as the cluster says, and send it again."),

@@ -75,6 +75,10 @@ ROUTING: Final[Mapping[str, Texts]] = {
     ),
     "nesting_too_deep": (_("Belongs to a job of a job of a job, deeper than Kueue follows."),),
     "priority_class_missing": (
+        _(
+            "Names the priority {priority_class}, which does not exist; priorities of the cluster: "
+            "{priorities}."
+        ),
         _("Names the priority {priority_class}, which does not exist."),
         _("Names a priority that does not exist."),
     ),

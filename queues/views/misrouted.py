@@ -67,7 +67,7 @@ WORDS: Final[Mapping[str, Words]] = {
     ),
     "priority_class_missing": (
         _("They name the priority {priority_class}, which does not exist."),
-        _("Send them again with a priority of the catalog."),
+        _("Send them again with a priority that the cluster has."),
     ),
     "priority_class_breaks_kueue": (
         _("A priority class in the cluster holds a value that Kueue cannot read."),

@@ -61,6 +61,10 @@ ROWS = [
     ),
     (
         "priority", job(**label("priority-class", "high")), {"priority_classes": CLASSES},
+        "priority_class_missing", {"priority_class": "high", "priorities": "low"},
+    ),
+    (
+        "priority-none", job(**label("priority-class", "high")), {"priority_classes": []},
         "priority_class_missing", {"priority_class": "high"},
     ),
     (

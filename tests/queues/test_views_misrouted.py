@@ -86,7 +86,7 @@ CASES = [
     (
         {"code": "priority_class_missing", "priority_class": "vip"},
         "the priority vip",
-        "a priority of the catalog",
+        "a priority that the cluster has",
     ),
     ({"code": "compose_failed"}, "cannot make use of them", "Look at one of the jobs"),
     (
