@@ -69,7 +69,7 @@ class Case(StateRow):
     taken_at = models.DateTimeField(_("decided"), null=True)
     closed_by = models.ForeignKey(User, models.PROTECT, related_name="+", null=True)
     closed_at = models.DateTimeField(_("closed"), null=True)
-    closed_why = models.CharField(_("why closed"), max_length=500, blank=True)
+    closed_why = models.CharField(_("why closed"), max_length=2000, blank=True)
 
     class Meta:
         verbose_name = _("case of idle devices")

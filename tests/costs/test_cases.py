@@ -340,6 +340,13 @@ def test_the_second_of_two_is_told_that_it_is_too_late(case, watched):
         cases.ask(actor=watched.carol, case=case)
 
 
+def test_the_reason_for_closing_is_kept_whole(case, watched):
+    why = "known for long; " * 125
+    cases.close(actor=watched.carol, case=case, why=why)
+    case.refresh_from_db()
+    assert case.closed_why == why.strip()
+
+
 def test_who_may_not_is_refused_and_the_trail_says_so(case, watched):
     with pytest.raises(access.Denied):
         cases.justify(actor=watched.carol, case=case, text="For them")
