@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Set
 from datetime import datetime
 from decimal import Decimal
+from typing import Final
 
 from django.db import IntegrityError, transaction
 from django.db.models import Max, Model
@@ -80,10 +81,15 @@ def _record(action: str, row: Model, actor: User | None, **data: str) -> None:
 
 @transaction.atomic
 def draft(*, book: PriceBook, actor: User | None) -> PriceVersion:
-    """Begin the next version of a book, with the prices of the newest one."""
+    """Begin the next version of a book, with the prices of the newest one.
+
+    A second click gives the draft that the first one has begun, as long as nobody wrote in it.
+    """
     _may(actor)
     PriceBook.objects.select_for_update().get(pk=book.pk)
     last = book.versions.order_by("-number").first()
+    if last is not None and _just_begun(last, actor):
+        return last
     number = book.versions.aggregate(last=Max("number"))["last"] or 0
     version = PriceVersion.objects.create(book=book, number=number + 1, made_by=actor)
     if last:
@@ -96,6 +102,11 @@ def draft(*, book: PriceBook, actor: User | None) -> PriceVersion:
         )  # fmt: skip
     _record("prices.draft", version, actor, version=str(version))
     return version
+
+
+def _just_begun(version: PriceVersion, actor: User | None) -> bool:
+    mine = actor is not None and version.made_by_id == actor.pk
+    return mine and version.state == VersionState.DRAFT and not version.editors
 
 
 @transaction.atomic
@@ -180,8 +191,12 @@ def activate(*, version: PriceVersion, actor: User) -> PriceVersion:
 def propose_policy(
     *, book: PriceBook, starts: datetime, policy: Policy, actor: User | None
 ) -> PolicyVersion:
-    """Begin a policy that is to hold from a whole hour on."""
+    """Begin a policy that is to hold from a whole hour on.
+
+    Who proposes the very same twice gets the first one: it was sent again.
+    """
     _may(actor)
+    PriceBook.objects.select_for_update().get(pk=book.pk)
     version = PolicyVersion(
         book=book, starts=starts, base=policy.base.value, credit=policy.credit,
         borrow=shown(policy.borrow, 4),
@@ -190,16 +205,29 @@ def propose_policy(
         failures=policy.lost.failures, made_by=actor,
     )  # fmt: skip
     version.full_clean()
+    if (same := _proposed_before(version)) is not None:
+        return same
     version.save(force_insert=True)
     _record("policy.propose", version, actor, policy=str(version), **_switches(version))
     return version
 
 
-def _switches(version: PolicyVersion) -> dict[str, str]:
-    names = (
-        "base", "borrow", "credit", "rest", "shared", "unused", "lost", "lost_minutes", "failures",
+_SWITCHES: Final = (
+    "base", "borrow", "credit", "rest", "shared", "unused", "lost", "lost_minutes", "failures",
+)  # fmt: skip
+
+
+def _proposed_before(version: PolicyVersion) -> PolicyVersion | None:
+    """Find the draft of the same person that says the same from the same hour on."""
+    drafts = PolicyVersion.objects.filter(
+        book=version.book_id, made_by=version.made_by_id, starts=version.starts,
+        state=VersionState.DRAFT, **{name: getattr(version, name) for name in _SWITCHES},
     )  # fmt: skip
-    return {name: str(getattr(version, name)) for name in names}
+    return drafts.first()
+
+
+def _switches(version: PolicyVersion) -> dict[str, str]:
+    return {name: str(getattr(version, name)) for name in _SWITCHES}
 
 
 @transaction.atomic

@@ -15,6 +15,7 @@ from costs.selectors.prices import policies, price_book
 from costs.services import prices
 from costs.times import instant
 from portal.web.errors import Stale
+from tenants.models import AuditEvent
 from tests.costs.ledger_rows import KEY, OCTOBER, book_of
 
 pytestmark = pytest.mark.django_db
@@ -107,12 +108,31 @@ def test_who_changed_a_price_of_somebody_elses_draft_does_not_decide_on_it(lab):
 
 def test_a_draft_that_was_overtaken_does_not_count(lab):
     book = book_of(lab)
-    second, third = (prices.draft(book=book, actor=lab.carol) for _ in range(2))
+    second = prices.draft(book=book, actor=lab.carol)
+    prices.set_price(version=second, key=KEY, starts=OCTOBER, rate=Decimal(2), actor=lab.carol)
+    third = prices.draft(book=book, actor=lab.carol)
     prices.activate(version=third, actor=lab.dave)
     with pytest.raises(prices.Overtaken):
         prices.activate(version=second, actor=lab.dave)
     third.refresh_from_db()
     assert third.state == "active"
+
+
+def test_a_second_click_begins_no_second_draft(lab):
+    book = book_of(lab)
+    first = prices.draft(book=book, actor=lab.carol)
+    assert prices.draft(book=book, actor=lab.carol) == first
+    assert prices.draft(book=book, actor=lab.dave) != first
+    assert AuditEvent.objects.filter(action="prices.draft", actor=lab.carol).count() == 2
+
+
+def test_a_policy_that_is_sent_again_is_proposed_once(lab):
+    book = book_of(lab)
+    same = {"book": book, "starts": OCTOBER + timedelta(days=40), "actor": lab.carol}
+    first = prices.propose_policy(policy=policy.Policy(), **same)
+    assert prices.propose_policy(policy=policy.Policy(), **same) == first
+    assert prices.propose_policy(policy=policy.Policy(borrow=Fraction(1, 4)), **same) != first
+    assert AuditEvent.objects.filter(action="policy.propose", actor=lab.carol).count() == 3
 
 
 def test_one_person_is_enough_for_showback(lab):
