@@ -7,9 +7,9 @@ the database runs as the application's role, as the portal does; the mark `owner
 import fcntl
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import django
 import hypothesis
@@ -17,6 +17,7 @@ import pytest
 
 from tests import engines
 
+T = TypeVar("T")
 NO_BROWSER = "no Chromium here; make test installs it when it runs as root"
 
 
@@ -35,7 +36,7 @@ STARTED = engines.start()
 django.setup()
 
 from django.conf import settings  # noqa: E402 - only readable from here on
-from django.db import connection  # noqa: E402
+from django.db import connection, transaction  # noqa: E402
 from django.db.backends.signals import connection_created  # noqa: E402
 from django.dispatch import receiver  # noqa: E402
 
@@ -109,6 +110,20 @@ def app_role(request: pytest.FixtureRequest) -> Iterator[None]:
     Role.active = False
     if not connection.in_atomic_block:
         become_owner()
+
+
+def rows_of_a_file(blocker: Any, make: Callable[[], T]) -> Iterator[T]:
+    """Make rows that all tests of a file share, as the application's role; the end undoes them.
+
+    Each test then runs in a savepoint inside, so that none sees what another one has written.
+    """
+    with blocker.unblock(), transaction.atomic():
+        connection.cursor().execute("SET session_replication_role = origin")
+        set_role(connection)
+        made = make()
+        connection.cursor().execute("RESET ROLE")
+        yield made
+        transaction.set_rollback(True)
 
 
 def become_owner() -> None:

@@ -36,6 +36,7 @@ from tenants import audit
 from tenants.models import Request
 from tenants.services.catalog import newest
 from tests import cast
+from tests.conftest import rows_of_a_file
 
 MATRIX = tomllib.loads((Path(__file__).parent / "access_matrix.toml").read_text())
 ROLES = MATRIX.pop("roles").split()
@@ -195,9 +196,15 @@ class World:
         return client
 
 
+@pytest.fixture(scope="module")
+def made(django_db_setup, django_db_blocker):
+    """Make the world once: two thousand questions change nothing that the next one reads."""
+    yield from rows_of_a_file(django_db_blocker, World)
+
+
 @pytest.fixture
-def world(db):
-    return World()
+def world(made, db):
+    return made
 
 
 def to_login(answer):

@@ -37,14 +37,27 @@ def pool(when: int, ready: int = 32, of=A100, cordoned: int = 0, down: int = 0, 
 
 
 def store(cluster: Any, *found: Any, devices: int = 32, **of: int) -> None:
-    """Write hours, each with the pools that its facts are in."""
+    """Write hours, each with the pools that its facts are in; those in a row are one span."""
     hours: dict[int, list[Any]] = {}
     for each in found:
         hours.setdefault(each.hour, []).append(each)
-    for when, each in hours.items():
-        pools = {one.pool: pool(when, devices, one.pool, **of) for one in each}
-        rows = HourFacts(when, tuple(each), tuple(pools.values()))
-        facts.store(cluster=cluster, span=Span(when, when + HOUR), found=[rows])
+    for span in joined(sorted(hours)):
+        rows = []
+        for when in range(span.starts, span.ends, HOUR):
+            pools = {one.pool: pool(when, devices, one.pool, **of) for one in hours[when]}
+            rows.append(HourFacts(when, tuple(hours[when]), tuple(pools.values())))
+        facts.store(cluster=cluster, span=span, found=rows)
+
+
+def joined(hours: list[int]) -> list[Span]:
+    """Return hours in their order as spans without a hole."""
+    spans: list[Span] = []
+    for when in hours:
+        if spans and spans[-1].ends == when:
+            spans[-1] = Span(spans[-1].starts, when + HOUR)
+        else:
+            spans.append(Span(when, when + HOUR))
+    return spans
 
 
 def said(answer: Any) -> str:
