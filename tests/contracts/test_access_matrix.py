@@ -6,8 +6,10 @@ to somebody of tenant A.
 """
 
 import io
+import re
 import tomllib
 import uuid
+from collections import Counter
 from datetime import timedelta
 from pathlib import Path
 
@@ -227,6 +229,12 @@ def text(answer):
     return body.decode() + str(dict(answer.headers))
 
 
+def doubled(answer):
+    """Give the ids that stand twice: links, labels and parts that are sent again mean the first."""
+    found = Counter(re.findall(r'\sid="([^"]*)"', answer.content.decode()))
+    return [each for each, times in found.items() if times > 1]
+
+
 def test_every_page_is_in_the_matrix():
     assert [page for page in PAGES if page not in MATRIX] == []
 
@@ -259,6 +267,8 @@ def test_answers_as_the_matrix_says(world, page, method, role, cell):
         assert verdict(answer) == cell, f"{answer.status_code} with {extra}"
         if role in OF_A:
             assert MARK not in text(answer)
+        if answer.get("Content-Type", "").startswith("text/html"):
+            assert doubled(answer) == []
         if page not in ("healthz", "readyz"):
             assert "HX-Request" in answer["Vary"]
 
