@@ -51,8 +51,8 @@ def _known(each: Unknown) -> str:
     if not each.heard:
         return ngettext("%(n)s hour missing", "%(n)s hours missing", each.hours) % {"n": each.hours}
     said = ngettext(
-        "partly observed: %(minutes)s of 60 minutes",
-        "%(n)s hours partly observed: %(minutes)s of 60 minutes each",
+        "partly observed, %(minutes)s of 60 minutes seen",
+        "%(n)s hours partly observed, %(minutes)s of 60 minutes of each seen",
         each.hours,
     )
     return said % {"n": each.hours, "minutes": each.heard * 60 // HOUR}

@@ -49,7 +49,10 @@ OR_BY_ITSELF: Final[Mapping[str, str | Promise]] = {
         "Or wait: it starts by itself when enough jobs of the department have ended, or give back "
         "what they have borrowed."
     ),
-    "nodes": _lazy("Or wait: it starts by itself when machines have room for it."),
+    "nodes": _lazy(
+        "Or wait, if there are machines that large: it starts by itself when machines have room for "
+        "it."
+    ),
 }
 ADMIN: Final = _lazy("Ask those who run the cluster: only they can change this.")
 

@@ -89,7 +89,7 @@ def test_a_statement_is_what_was_watched_and_the_estimate_of_what_was_not(lab, m
     url = f"/t/nlp/statements/{month.pk}/"
     said = stored.said(ask(client, lab, "alice", url))
     assert "64 of it 16 in missing hours" in said
-    assert "30 Nov 21:00 to 22:00 UTC partly observed: 30 of 60 minutes" in said
+    assert "30 Nov 21:00 to 22:00 UTC partly observed, 30 of 60 minutes seen" in said
     assert "30 Nov 22:00 to 23:00 UTC 1 hour missing" in said
 
     page = stored.said(ask(client, lab, "alice", "/t/nlp/costs/?month=2026-11"))
@@ -130,7 +130,7 @@ def test_everybody_counts_the_same_missing_and_partly_observed_hours(lab, month,
     pool = stored.said(client.get("/clusters/lab/costs/?month=2026-11"))
     assert "3 hours counted" in pool
     assert "1 hour is partly observed" in pool
-    assert "30 Nov 21:00 to 22:00 partly observed: 30 of 60 minutes" in pool
+    assert "30 Nov 21:00 to 22:00 partly observed, 30 of 60 minutes seen" in pool
     assert "30 Nov 22:00 to 23:00 1 hour missing" in pool
 
 
