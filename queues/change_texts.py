@@ -18,7 +18,7 @@ Text = str | Promise
 #: (condition, status) -> what it means for the job.
 CONDITIONS: Final[Mapping[tuple[str, str], Text]] = {
     ("QuotaReserved", "True"): _lazy("Got its quota"),
-    ("QuotaReserved", "False"): _lazy("Has no quota yet"),
+    ("QuotaReserved", "False"): _lazy("Holds no quota"),
     ("Admitted", "True"): _lazy("Was admitted"),
     ("Admitted", "False"): _lazy("Is not admitted"),
     ("Evicted", "True"): _lazy("Had to give its place back"),

@@ -24,14 +24,26 @@ def taint(text: str) -> str:
     return "=".join(parts[:-1]) + f":{parts[-1]}"
 
 
+def taint_parts(text: str) -> dict[str, str]:
+    """Read key, value and effect of a taint as Kueue or the scheduler of Kubernetes prints it."""
+    parts = [part.rstrip(":") for part in text.replace("=", " ", 1).split() if part != "<nil>"]
+    read = {"effect": parts.pop()} if parts and parts[-1] in EFFECTS else {}
+    return dict(zip(("key", "value"), parts, strict=False)) | read
+
+
+def limited_names(text: str) -> tuple[str, list[str]]:
+    """Give the side of a LimitRange that is broken, "above" or "below", and its resources."""
+    found = _LIMITED.search(text)
+    return (found["side"], re.findall(r'"([^"]+)"', found["names"])) if found else ("", [])
+
+
 def limited(text: str) -> str:
     """Say of what a pod asks for too much or too little, by the words of a LimitRange."""
-    found = _LIMITED.search(text)
-    if found is None:
+    side, names = limited_names(text)
+    if not names:
         return ""
-    named = ", ".join(visible(name) for name in re.findall(r'"([^"]+)"', found["names"]))
-    said = _("more %(resources)s") if found["side"] == "above" else _("less %(resources)s")
-    return said % {"resources": named}
+    said = _("more %(resources)s") if side == "above" else _("less %(resources)s")
+    return said % {"resources": ", ".join(map(visible, names))}
 
 
 _EXCLUDED: Final = re.compile(
@@ -53,3 +65,13 @@ def excluded(text: str) -> str:
         _LACKS[row["kind"]] % {"n": row["nodes"], "name": visible(row["name"] or "")}
         for row in _EXCLUDED.finditer(text)
     )
+
+
+def lacking(text: str) -> set[str]:
+    """Give the resources of which machines have too little free for a pod."""
+    return {row["name"] for row in _EXCLUDED.finditer(text) if row["kind"] == "resource"}
+
+
+def only_busy(text: str) -> bool:
+    """Say whether machines take no pod for want of free room alone."""
+    return {row["kind"] for row in _EXCLUDED.finditer(text)} == {"resource"}

@@ -282,7 +282,7 @@ def _values(job: Workload, given: Mapping[str, str], viewer: Viewer) -> dict[str
         values[name] = in_units(params.get(name, ""), resource)
     for name in ("over", "borrowed", "at_risk"):
         values[name] = counted(params.get(name, ""), resource)
-    values["resource"] = _resource(resource)
+    values["resource"] = resource_name(resource)
     for name in ("preempted_because", "why"):
         values[name] = BECAUSE.get(params.get(name, ""), "")
     for name in ("requeue_at", "eta", "deadline"):
@@ -332,7 +332,8 @@ def counted(text: str, resource: str) -> str:
     return amount_in_words(int(text), "memory") if resource == MEMORY else plain(int(text))
 
 
-def _resource(resource: str) -> str:
+def resource_name(resource: str) -> str:
+    """Give a resource as people name it."""
     words = {CPU: "CPU", MEMORY: _("memory")}
     return words.get(resource, visible(resource))
 

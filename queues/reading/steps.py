@@ -16,6 +16,7 @@ from kube.edits import SetQuota, load_edits
 from portal.web.wording import gpus, plain
 from queues.reading.letters import letter
 from queues.reading.next_step import NextStep
+from queues.reading.particulars import particulars, too_large_for_all
 from queues.reading.reasons import ReasonShown
 from queues.selectors.tenants import LineNow, QueueNow
 from queues.selectors.why import Facts
@@ -28,8 +29,6 @@ TOO_LARGE: Final = frozenset({"max_capacity", "max_borrowing", "max_cohort"})
 SETTLED: Final = frozenset({"running", "finished", "gone", "stopping"})
 #: Nobody decides anything here: only time has to pass.
 TRIED_AGAIN: Final = frozenset({"check_retry", "provisioning_failed"})
-#: A job that names no entry, or one that is not there.
-UNROUTED: Final = frozenset({"no_queue_label", "entry_missing"})
 #: Nobody has to do anything: what ends a reason by itself.
 BY_ITSELF: Final[Mapping[str, str | Promise]] = {
     "own_queue": _lazy("Wait: it starts by itself when enough jobs of its queue have ended."),
@@ -54,6 +53,7 @@ OR_BY_ITSELF: Final[Mapping[str, str | Promise]] = {
         "it."
     ),
 }
+OR_ROOM: Final = _lazy("Or wait: it starts by itself when machines have room for it.")
 ADMIN: Final = _lazy("Ask those who run the cluster: only they can change this.")
 
 
@@ -61,7 +61,7 @@ def steps(facts: Facts, reasons: tuple[ReasonShown, ...], *, may_ask: bool) -> l
     """Give what would help, the nearest first."""
     if facts.job.state in SETTLED:
         return []
-    found = [*_said(reasons[0]), *_entries(facts, reasons[0])]
+    found = [*_said(reasons[0], facts), *particulars(facts)]
     short = _short(reasons)
     line = facts.line(short.flavor, short.resource) if short else None
     if short is not None:
@@ -71,29 +71,11 @@ def steps(facts: Facts, reasons: tuple[ReasonShown, ...], *, may_ask: bool) -> l
     return [*found, *_also(reasons), *_by_itself(facts, reasons, found)]
 
 
-def _said(reason: ReasonShown) -> Iterator[NextStep]:
+def _said(reason: ReasonShown, facts: Facts) -> Iterator[NextStep]:
     """Give what always helps against the deciding reason, where no numbers say it better."""
-    if reason.help and reason.code not in SHORT | TOO_LARGE:
+    told = reason.code == "topology_too_small" and too_large_for_all(facts) is not None
+    if reason.help and not told and reason.code not in SHORT | TOO_LARGE:
         yield NextStep(reason.code, reason.help)
-
-
-def _entries(facts: Facts, reason: ReasonShown) -> Iterator[NextStep]:
-    """Name the entries that its own namespace has, for a job that names none of them."""
-    names = sorted(
-        each.name
-        for now in facts.beside
-        for each in now.entries
-        if each.namespace == facts.job.namespace
-    )
-    if reason.code not in UNROUTED or not names:
-        return
-    text = ngettext(
-        "Its namespace has the entry %(names)s.",
-        "Its namespace has the entries %(names)s.",
-        len(names),
-    )
-    label = f"kueue.x-k8s.io/queue-name: {names[0]}"
-    yield NextStep("entries", text % {"names": ", ".join(names)}, copy=label)
 
 
 def _also(reasons: tuple[ReasonShown, ...]) -> Iterator[NextStep]:
@@ -123,6 +105,8 @@ def _by_itself(
         yield NextStep("wait", _("Nothing to do: it is tried again by itself."))
         return
     ways = OR_BY_ITSELF if found else BY_ITSELF
+    if first.code == "topology_too_small" and (large := too_large_for_all(facts)) is not None:
+        ways = {} if large else {"nodes": OR_ROOM}
     text = ADMIN if first.freed_by == "admin" else ways.get(first.freed_by)
     if text:
         yield NextStep("ask_admin" if first.freed_by == "admin" else "wait", str(text))

@@ -12,6 +12,7 @@ from django.db.models.functions import JSONObject
 from queues.models import Workload
 from queues.selectors.ahead import InLine, line_rows, placed
 from queues.selectors.freshness import JOBS, Freshness, freshness
+from queues.selectors.hints import Hints, hint_rows, hints
 from queues.selectors.jobs import foreign_rows, named
 from queues.selectors.pools import left, pool_rows
 from queues.selectors.positions import Ahead
@@ -28,7 +29,8 @@ class Facts:
     ``beside`` are the other queues of the same tenant in the cluster, ``requests`` the open ones
     about its queue. ``kept`` is what others of the department keep idle and do not lend, by
     flavor and resource, ``foreign`` the names of others in its texts. ``unpromised`` is what may
-    still be promised of the cluster's devices, where that is known.
+    still be promised of the cluster's devices, where that is known, ``hints`` what else is known
+    about what stops the job.
     """
 
     job: Workload
@@ -40,6 +42,7 @@ class Facts:
     kept: Mapping[Key, int] = field(default_factory=dict)
     foreign: frozenset[str] = frozenset()
     unpromised: Mapping[Key, int] = field(default_factory=dict)
+    hints: Hints = field(default_factory=Hints)
 
     @property
     def queue(self) -> Queue | None:
@@ -89,6 +92,7 @@ def facts(
         requests=_requests(job, tenant) if waits else None,
         pools=pool_rows(job.cluster_id) if waits else None,
         **line_rows(job, tenants),
+        **hint_rows(job, [each.line.flavor for each in now.lines] if now else ()),
         **(foreign_rows(asked, tenants) if asked else {}),
     )
     if ages is None:
@@ -103,6 +107,7 @@ def facts(
         kept=_kept(now, trees[job.cluster_id]) if job.cluster_id in trees else {},
         foreign=named(asked, beside),
         unpromised=left(beside["pools"]),
+        hints=hints(job, beside),
     )
 
 

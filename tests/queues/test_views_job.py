@@ -278,7 +278,7 @@ def test_a_job_without_an_entry_is_told_which_there_are(full, bob, code):
         reasons=[reason(code, "routing", never=True, freed_by="owner")])  # fmt: skip
     said = pages.words(bob.get(URL))
 
-    assert "Its namespace has the entries dev, main." in said
+    assert "Its namespace has the entries dev (12 GPUs free), main (0 GPUs free)." in said
     assert "kueue.x-k8s.io/queue-name: dev" in said
 
 
