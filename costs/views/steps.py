@@ -14,7 +14,7 @@ from typing import Final, NamedTuple, TypeVar
 
 from costs.selectors.hours import Sums
 from costs.selectors.slots import Slot
-from costs.times import moment
+from costs.times import HOUR, moment
 from costs.views.chart import ceiling, percent
 
 T = TypeVar("T")
@@ -72,7 +72,10 @@ class _Level(NamedTuple):
 
 
 def steps(slots: Sequence[Slot], now: int) -> Steps:
-    """Draw slots; one that is over and in which nothing is known is a gap, not nothing."""
+    """Draw slots; one that is over and in which nothing is known is a gap, not nothing.
+
+    A slot of which some hours are known has its gap above what is drawn.
+    """
     levels = [_level(slot) for slot in slots]
     known = [each for each in levels if each]
     highest = max((_highest(each) for each in known), default=Fraction(0))
@@ -87,11 +90,9 @@ def steps(slots: Sequence[Slot], now: int) -> Steps:
         areas={part: _area(levels, part, y) for part in SOLID},
         boxes=[box for part in HATCHED for box in _boxes(levels, part, y, width)],
         gaps=[
-            Box("gap", *_across(first, last, width), 0, HEIGHT)
-            for first, last, missing in _runs(
-                [slot.known == 0 and slot.span.ends <= now for slot in slots]
-            )
-            if missing
+            Box("gap", *_across(first, last, width), 0, down)
+            for first, last, down in _runs([_gap(slot, now) for slot in slots])
+            if down
         ],
         lines={
             "most": _line([each and each.most for each in levels], y),
@@ -101,6 +102,13 @@ def steps(slots: Sequence[Slot], now: int) -> Steps:
         ticks=[Tick(y(Fraction(n)), n, y(Fraction(n)) + 4) for n in _ticks(top)] if known else [],
         days=_days(slots, width),
     )
+
+
+def _gap(slot: Slot, now: int) -> int:
+    """Return how far down a slot is hatched, in pixels: not at all, at its head, or whole."""
+    if slot.span.ends > now or slot.known >= slot.span.seconds // HOUR:
+        return 0
+    return TOP if slot.known else HEIGHT
 
 
 def _ticks(top: int) -> list[int]:

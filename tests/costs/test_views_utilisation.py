@@ -11,7 +11,7 @@ from costs.facts import Pool, Quality
 from costs.selectors.slots import by_hour, slots, week
 from costs.selectors.utilisation import ceilings
 from costs.times import HOUR, Span, moment
-from costs.views.steps import steps
+from costs.views.steps import TOP, steps
 from costs.views.utilisation import heat
 from portal.web.wording import DASH
 from queues.models import QuotaChange
@@ -121,6 +121,17 @@ def test_a_slot_that_nobody_watched_is_a_gap_and_breaks_the_line():
     assert [(gap.x, gap.width) for gap in drawn.gaps] == [("33.33%", "33.33%")]
     # What is to come is no gap.
     assert steps(found, stored.at(1)).gaps == []
+
+
+def test_a_slot_of_which_some_hours_are_missing_is_marked_above_what_is_drawn():
+    facts = [hour(1, of, committed=8, own=4) for of in (0, 1, 2, 3, 6, 7, 8)]
+    known = by_hour(facts, ())
+    found = slots(Span(stored.NOVEMBER, stored.NOVEMBER + 9 * HOUR), known, {})
+    drawn = steps(found, stored.at(2))
+
+    assert [slot.known for slot in found] == [3, 1, 3]
+    assert [(gap.x, gap.y, gap.height) for gap in drawn.gaps] == [("33.33%", 0, TOP)]
+    assert drawn.areas["own"]
 
 
 def test_a_month_of_hours_is_within_the_limit_of_points():
