@@ -5,6 +5,7 @@ import copy
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kube import explain_order
 from kube.asked import Asked
 from kube.explain import explain
 from kube.line_facts import Line
@@ -123,3 +124,21 @@ def test_equal_jobs_with_equal_texts_are_told_one_answer_with_their_own_times():
         found.append(explain(read_before(item), cluster_queue=queue, tree=tree))
     assert len(tree.told) == 1
     assert [each.since.minute for each in found] == [5, 6]
+
+
+def test_answers_that_are_shared_are_forgotten_before_they_are_too_many(monkeypatch):
+    monkeypatch.setattr(explain_order, "SHARED", 2)
+    queue = QueueFacts(cluster_queue(groups=flavors(a100=line(9))))
+    tree = QuotaTree([queue])
+    kept = []
+    for gpus in range(1, 6):
+        item = waits(for_pod_set(short(gpus)), pods=[pod_set(gpus=gpus)])
+        assert explain(read_before(item), cluster_queue=queue, tree=tree) == explain(
+            item, cluster_queue=queue, tree=QuotaTree([queue])
+        )
+        kept.append(len(tree.told))
+    assert kept == [1, 2, 1, 2, 1]
+
+
+def test_a_property_that_is_worked_out_once_is_found_on_its_class_too():
+    assert vars(QueueFacts)["name"] is QueueFacts.name
