@@ -154,14 +154,19 @@ def _tolerations(facts: Facts) -> Steps:
     """Give the lines of a toleration, and what they are about."""
     known = [taint for flavor in _flavors(facts) for taint in flavor.taints]
     parts = taint_parts(str(facts.job.params.get("taint", "")))
-    match = next((each for each in known if str(each.get("key", "")) == parts.get("key")), parts)
-    if not match.get("key"):
+    if not parts.get("key"):
         return
+    match = next((each for each in known if _is(each, parts)), parts)
     text = _(
         "A taint keeps machines for those who tolerate it: ask those who run the cluster whether "
         "they are meant for you. If so, this goes into the pods:"
     )
     yield NextStep("toleration", text, copy=_toleration(match))
+
+
+def _is(taint: Mapping[str, Any], parts: Mapping[str, str]) -> bool:
+    """Say whether a taint is the one that was printed: one key may stand in several."""
+    return all(str(taint.get(name, "")) == text for name, text in parts.items())
 
 
 def _toleration(taint: Mapping[str, Any]) -> str:
@@ -228,7 +233,7 @@ def _room(facts: Facts) -> Steps:
     elif pod is not None and only_busy(str(facts.job.params.get("excluded", ""))):
         text = _(
             "Each pod asks for %(pod)s, and the largest machine has %(largest)s: it is large "
-            "enough, so others hold the room now."
+            "enough, but has no room now."
         )
     yield NextStep("machines", text % {"pod": gpus(pod or 0), "largest": gpus(largest)})
 

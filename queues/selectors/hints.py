@@ -55,7 +55,8 @@ class Hints:
     head: Workload | None = None
 
 
-# What machines of a flavor that take pods offer, each amount of each device once.
+# What machines of a flavor offer, each amount of each device once. One that is closed or not ready
+# counts too: it may come back, so a pod that fits it does not wait in vain.
 _OFFERS: Final = """(
     SELECT jsonb_agg(DISTINCT jsonb_build_array(offer.key, offer.value))
     FROM queues_observedobject n, jsonb_each_text(
@@ -64,7 +65,6 @@ _OFFERS: Final = """(
     ) offer
     WHERE n.cluster_id = queues_observedobject.cluster_id AND n.kind = 'Node'
         AND n.body -> 'labels' @> (queues_observedobject.body #> '{spec,nodeLabels}')
-        AND n.body -> 'ready' = 'true' AND n.body -> 'unschedulable' IS DISTINCT FROM 'true'
         AND strpos(offer.key, '/') > 0
 )"""
 

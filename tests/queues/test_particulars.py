@@ -4,7 +4,7 @@ import pytest
 
 from queues import access, reading
 from queues.kueue_words import taint_parts
-from queues.models import Workload
+from queues.models import ObservedObject, Workload
 from queues.reading import text_of
 from tests.cast import MARK
 from tests.query_counts import counted
@@ -119,6 +119,24 @@ def test_a_taint_comes_with_the_lines_of_a_toleration(day, code, taint):
     ]  # fmt: skip
 
 
+def test_of_taints_with_one_key_the_printed_one_is_tolerated(day):
+    row = ObservedObject.objects.get(kind="ResourceFlavor", name="a100")
+    row.body["spec"]["nodeTaints"] = [
+        {"key": "dedicated", "value": team, "effect": "NoSchedule"} for team in ("speech", "vision")
+    ]
+    row.save(update_fields=["body"])
+    taint = "dedicated vision NoSchedule <nil>"
+    stopped(day, "untolerated_taint", params={"flavor": "a100", "taint": taint})
+
+    assert "  value: vision" in step(day, "toleration").copy.splitlines()
+
+
+def test_a_taint_that_was_not_printed_is_not_guessed(day):
+    stopped(day, "untolerated_taint", params={"flavor": "a100"})
+
+    assert "toleration" not in [each.code for each in steps(day)]
+
+
 @pytest.mark.parametrize(
     ("text", "parts"),
     [
@@ -172,8 +190,8 @@ def test_a_pod_larger_than_every_machine_need_not_wait(day):
     ("body", "fits"),
     [
         ({"allocatable": {"nvidia.com/gpu": "16"}}, True),
-        ({"allocatable": {"nvidia.com/gpu": "16"}, "unschedulable": True}, False),
-        ({"allocatable": {"nvidia.com/gpu": "16"}, "ready": False}, False),
+        ({"allocatable": {"nvidia.com/gpu": "16"}, "unschedulable": True}, True),
+        ({"allocatable": {"nvidia.com/gpu": "16"}, "ready": False}, True),
         ({"allocatable": {"nvidia.com/gpu": "16"}, "labels": {}}, False),
         ({"allocatable": {"nvidia.com/gpu": "sixteen"}}, False),
         ({"allocatable": {"vpc.amazonaws.com/pod-eni": "16"}}, False),
@@ -181,7 +199,7 @@ def test_a_pod_larger_than_every_machine_need_not_wait(day):
         ({"allocatable": []}, False),
     ],
 )
-def test_only_machines_that_take_pods_count(day, body, fits):
+def test_a_machine_counts_that_is_large_enough_though_it_is_closed_now(day, body, fits):
     known = {"labels": {"gpu-lab.io/model": "a100"}, "ready": True, "unschedulable": False}
     seen.observed(day.cluster, "Node", "large", known | body, in_sync=None)
     roomless(day, 16)
@@ -192,7 +210,7 @@ def test_only_machines_that_take_pods_count(day, body, fits):
 def test_a_pod_that_a_free_machine_would_take_waits_for_others(day):
     roomless(day, 8)
 
-    assert step(day, "machines").text.endswith("so others hold the room now.")
+    assert step(day, "machines").text.endswith("it is large enough, but has no room now.")
     assert step(day, "wait").text.startswith("Or wait: it starts by itself")
     assert "topology_too_small" not in [each.code for each in steps(day)]
 
