@@ -37,6 +37,7 @@ pytestmark = [
 PHASES = int(os.environ.get("GPUPORTAL_PHASES", "10000000"))
 SIZE = fill.Size(tenants=500, lifetimes=PHASES // 100, phases=100)
 ROUNDS = 5
+LASTING = 1.0  # seconds; what takes milliseconds is asked until then, past any hiccup
 REPORT = 10  # a report from rollups against the raw sum
 PAGE = 3.0  # a page against its own statements
 FURTHER = 1.5  # the same page with months of hours beside it
@@ -58,8 +59,8 @@ WHERE m.starts = %(day)s AND m.cluster_id = %(cluster)s
 
 def best(run: Callable[[], Any], rounds: int = ROUNDS) -> float:
     """Return the shortest time of several runs, in milliseconds."""
-    times = []
-    for _ in range(rounds):
+    times: list[float] = []
+    while len(times) < rounds or sum(times) < LASTING:
         began = time.perf_counter()
         run()
         times.append(time.perf_counter() - began)
