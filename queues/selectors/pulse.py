@@ -16,6 +16,7 @@ from django.db.models.expressions import RawSQL
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
+from queues.compiled import Once, number
 from queues.models import Workload
 from queues.selectors.freshness import INTERVAL, STEP, Freshness, of_streams
 from tenants.models import Cluster, Queue, Tenant
@@ -156,18 +157,24 @@ def of_job(rows: QuerySet[Workload]) -> QuerySet[Workload]:
     return _add(rows, "= queues_workload.cluster_id", things, _ASKED)
 
 
-def of_jobs(tenants: Collection[int] | None) -> QuerySet[Cluster]:
+def of_jobs(tenants: Collection[int] | None) -> list[Cluster]:
     """Give the clusters of the jobs of these tenants, or all, with the pulse of those jobs."""
+    return _OF_ALL_JOBS() if tenants is None else _OF_JOBS(tenants=list(tenants))
+
+
+def _of_jobs(*values: Any) -> QuerySet[Cluster]:
     spaces, rows = "g.kind = 'namespace'", Cluster.objects.order_by("slug")
-    values: list[Any] = []
-    if tenants is not None:
-        values = [list(tenants)]
+    if values:
         clusters = _SPACES_OF_TENANTS.format(column="cluster_id")
         rows = rows.filter(pk__in=RawSQL(clusters, values))  # noqa: S611 - values are bound
         names = _SPACES_OF_TENANTS.format(column="namespace")
         spaces += f" AND g.name IN ({names} AND e.cluster_id = g.cluster_id)"
     things = f"{spaces} OR g.kind = 'objects' AND g.name = 'ClusterQueue'"
     return _add(rows, "= tenants_cluster.id", things, values=values)
+
+
+_OF_ALL_JOBS: Final[Once[Cluster]] = Once(_of_jobs)
+_OF_JOBS: Final[Once[Cluster]] = Once(lambda: _of_jobs(number("tenants")))
 
 
 def _add(
