@@ -32,7 +32,7 @@ from costs.views.asked import asked, exactly, query
 from costs.views.chart import percent
 from costs.views.lost_rows import FIRST, amount, given, groups
 from costs.views.policy_words import lost_text
-from costs.views.words import hours, hours_text, share_text
+from costs.views.words import fine_hours_text, hours, share_text
 from portal.web.pages import page
 from portal.web.wording import number
 from queues.history_texts import cause as cause_text
@@ -102,15 +102,15 @@ def lost_csv(request: HttpRequest, slug: str) -> HttpResponse:
 def _figures(found: LostMonth, rule: LostRule, money: str) -> list[shown.Figure]:
     whole = found.whole
     figures = [
-        shown.Figure("lost", _("Lost"), hours_text(found.lost), _("GPU-h since the last known checkpoint")),
+        shown.Figure("lost", _("Lost"), fine_hours_text(found.lost), _("GPU-h since the last known checkpoint")),
         shown.Figure("evictions", _("Evictions"), number(found.evictions), _("jobs lost their place")),
     ]  # fmt: skip
     if money:
         note = _("%(currency)s at the list price of the hour") % {"currency": money}
         figures.append(shown.Figure("worth", _("Worth"), amount(whole.amount, money), note))
     if rule.gives or whole.back:
-        part = _("%(hours)s GPU-h") % {"hours": hours_text(whole.back)}
-        value = amount(whole.credit, money) if money else hours_text(whole.back)
+        part = _("%(hours)s GPU-h") % {"hours": fine_hours_text(whole.back)}
+        value = amount(whole.credit, money) if money else fine_hours_text(whole.back)
         note = _("%(currency)s for %(part)s") % {"currency": money, "part": part} if money else _("GPU-h by the policy")  # fmt: skip
         figures.append(shown.Figure("back", _("Given back"), value, note))
     return figures
@@ -124,7 +124,7 @@ def causes(found: LostMonth, money: str = "") -> list[CauseRow]:
             label=capfirst(cause_text(each.cause)),
             note=_note(each.worth, money),
             evictions=number(each.evictions),
-            hours=hours_text(each.lost),
+            hours=fine_hours_text(each.lost),
             share=share_text(Fraction(each.lost, found.lost)) if found.lost else "",
             width=percent(Fraction(each.lost * 10_000, most)) if most else "0",
             key=_kind(each.cause),

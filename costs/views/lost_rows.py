@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy
 
 from costs.lost import Why
 from costs.selectors.lost import NOTHING, Lost, LostMonth, Worth, total
-from costs.views.words import hours_text, money_text
+from costs.views.words import fine_hours_text, money_text
 from portal.web.wording import DASH, number
 from queues.history_texts import cause as cause_text
 from queues.history_texts import taker
@@ -100,7 +100,7 @@ def _group(rows: list[Lost], found: LostMonth, money: str, *, names: bool) -> Lo
         by=taker(first.by if names else "", of_other=first.by_other),
         newest=first.at, oldest=rows[-1].at, count=len(rows),
         devices=f" {DASH} ".join(number(each) for each in dict.fromkeys((devices[0], devices[-1]))),
-        hours=hours_text(sum(each.lost for each in rows)),
+        hours=fine_hours_text(sum(each.lost for each in rows)),
         worth=amount(worth.amount, money), back=given(worth, money),
         why=_whys(zip(rows, worths, strict=True), worth),
         rows=[_row(*pair, money) for pair in list(zip(rows, worths, strict=True))[:NAMED]],
@@ -113,7 +113,7 @@ def _row(each: Lost, worth: Worth, money: str) -> LostRow:
         since=each.saved_at or each.ran_since,
         saved=each.saved_at is not None,
         devices=number(each.devices),
-        hours=hours_text(each.lost),
+        hours=fine_hours_text(each.lost),
         worth=amount(worth.amount, money),
         back=given(worth, money),
         why=_why(worth, each.lost),
@@ -129,7 +129,7 @@ def given(worth: Worth, money: str) -> str:
     """Return what is given back as an amount, or in hours for who sees no money."""
     if not worth.back:
         return DASH
-    return amount(worth.credit, money) if money else hours_text(worth.back)
+    return amount(worth.credit, money) if money else fine_hours_text(worth.back)
 
 
 def _whys(pairs: Iterable[tuple[Lost, Worth]], whole: Worth) -> str:
@@ -145,6 +145,6 @@ def _why(worth: Worth, lost: int) -> str:
         return ""
     if worth.back:
         by = _("by who took the place") if worth.taker else _("by the platform")
-        part = _("for %(hours)s GPU-h") % {"hours": hours_text(worth.back)}
+        part = _("for %(hours)s GPU-h") % {"hours": fine_hours_text(worth.back)}
         return f"{part} {by}"
     return str(_WHY[worth.why])

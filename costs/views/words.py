@@ -23,11 +23,16 @@ def hours(seconds: Fraction | int) -> Decimal:
     return shown(Fraction(seconds) * Fraction(1, HOUR))
 
 
-def hours_text(seconds: Fraction | int) -> str:
+def hours_text(seconds: Fraction | int, decimals: int = DECIMALS) -> str:
     """Return resource-hours as pages show them: "5,376.0"."""
-    found = shown(Fraction(seconds) * Fraction(1, HOUR), DECIMALS)
-    text = number_format(abs(found), decimal_pos=DECIMALS, force_grouping=True)
+    found = shown(Fraction(seconds) * Fraction(1, HOUR), decimals)
+    text = number_format(abs(found), decimal_pos=decimals, force_grouping=True)
     return f"{MINUS}{text}" if found < 0 else text
+
+
+def fine_hours_text(seconds: Fraction | int) -> str:
+    """Return resource-hours of single jobs, of which some minutes may be all: "0.04"."""
+    return hours_text(seconds, 2)
 
 
 def devices_text(number: Fraction) -> str:

@@ -54,7 +54,7 @@ def test_all_that_ran_is_lost_without_a_checkpoint(town, lab, client):
 
     assert int(row["lost_s"]) == devices * 130 * 60
     assert "start: no checkpoint known" in said
-    assert f"Lost {devices * 13 / 6:.1f} GPU-h since the last known checkpoint" in said
+    assert f"Lost {devices * 13 / 6:.2f} GPU-h since the last known checkpoint" in said
 
 
 def test_only_what_came_after_the_checkpoint_is_lost(town, lab, client):
@@ -69,7 +69,7 @@ def test_only_what_came_after_the_checkpoint_is_lost(town, lab, client):
     client.force_login(lab.alice)
 
     assert rows(client)[0]["lost_h"] == "2.666667"
-    assert "Lost 2.7" in stored.said(client.get(URL, MONTH))
+    assert "Lost 2.67" in stored.said(client.get(URL, MONTH))
     assert "last checkpoint" in stored.said(client.get(URL, MONTH))
 
 
@@ -166,8 +166,8 @@ def test_what_a_policy_gives_back_stands_beside_it(lab, client):
     said = stored.said(client.get(URL, MONTH))
     (row,) = rows(client)
 
-    assert "Given back 10.00 USD for 4.0 GPU-h" in said
-    assert "for 4.0 GPU-h by who took the place" in said
+    assert "Given back 10.00 USD for 4.00 GPU-h" in said
+    assert "for 4.00 GPU-h by who took the place" in said
     assert (row["given_back"], row["given_back_by"], row["why"]) == (
         "10.0000000000",
         "taker",
@@ -217,7 +217,7 @@ def test_evictions_that_are_alike_are_one_row_with_each_of_them_below(lab, clien
     assert said.index("train nlp-train") < said.index("tune nlp-train")
     assert "30 Nov 11:10 \u2013 30 Nov 13:10" in said
     assert "3 8 12.0" in said
-    assert said.count("8 GPUs \u00b7 4.0 GPU-h") == 3
+    assert said.count("8 GPUs \u00b7 4.00 GPU-h") == 3
     client.force_login(lab.frank)
     said = stored.said(client.get(URL, MONTH))
     assert "By queue 1" in said
