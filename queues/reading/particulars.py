@@ -39,6 +39,11 @@ def particulars(facts: Facts) -> Steps:
             yield from told(facts)
 
 
+def no_machine_at_all(facts: Facts) -> bool:
+    """Say whether the machines are what is wrong: a held flavor chooses some that do not exist."""
+    return bool(facts.hints.unbacked)
+
+
 def too_large_for_all(facts: Facts) -> bool | None:
     """Say whether no machine is as large as one pod; None where that is not known."""
     pod, largest = _pod_size(facts), _largest(facts)
@@ -139,7 +144,9 @@ def _covered(facts: Facts) -> Steps:
 def _labels(facts: Facts) -> Steps:
     """Give the labels of the machines of each flavor: a selector must agree with them."""
     for flavor in _flavors(facts):
-        if flavor.labels:
+        if flavor.name in facts.hints.unbacked:
+            yield _unbacked(flavor)
+        elif flavor.labels:
             text = _(
                 "A node selector on one of these labels must have the value that machines of the "
                 "flavor %(flavor)s have:"
@@ -148,6 +155,14 @@ def _labels(facts: Facts) -> Steps:
             yield NextStep(
                 "labels", text % {"flavor": visible(flavor.name)}, copy="\n".join(sorted(lines))
             )
+
+
+def _unbacked(flavor: Flavor) -> NextStep:
+    text = _(
+        "No machine of the cluster carries the labels of the flavor %(flavor)s, so no change of the "
+        "job helps on it: ask those who run the cluster, or use another flavor."
+    )
+    return NextStep("unbacked", text % {"flavor": visible(flavor.name)})
 
 
 def _tolerations(facts: Facts) -> Steps:
@@ -179,6 +194,15 @@ def _toleration(taint: Mapping[str, Any]) -> str:
 
 def _flavors(facts: Facts) -> list[Flavor]:
     return [flavor for _name, flavor in sorted(facts.hints.flavors.items())]
+
+
+def _switched_off(facts: Facts) -> Steps:
+    """Give the command that lets a job queue again, as nothing in the job itself says so."""
+    job = facts.job
+    text = _("Whoever may change Workloads in its namespace does it with:")
+    names = f"{visible(job.name)} -n {visible(job.namespace)}"
+    command = f'kubectl patch workload {names} --type merge -p \'{{"spec":{{"active":true}}}}\''
+    yield NextStep("switch_on", text, copy=command)
 
 
 # --- turn, checks, room ---------------------------------------------------------------------------
@@ -282,6 +306,7 @@ _TOLD: Final[tuple[tuple[frozenset[str], Callable[[Facts], Steps]], ...]] = (
     (frozenset({"resource_not_covered"}), _covered),
     (LABELLED, _labels),
     (TAINTED, _tolerations),
+    (frozenset({"deactivated"}), _switched_off),
     (frozenset({"behind_head"}), _head),
     (CHECKS, _check),
     (frozenset({"topology_too_small"}), _room),

@@ -16,7 +16,7 @@ from kube.edits import SetQuota, load_edits
 from portal.web.wording import gpus, plain
 from queues.reading.letters import letter
 from queues.reading.next_step import NextStep
-from queues.reading.particulars import particulars, too_large_for_all
+from queues.reading.particulars import no_machine_at_all, particulars, too_large_for_all
 from queues.reading.reasons import ReasonShown
 from queues.selectors.tenants import LineNow, QueueNow
 from queues.selectors.why import Facts
@@ -74,6 +74,7 @@ def steps(facts: Facts, reasons: tuple[ReasonShown, ...], *, may_ask: bool) -> l
 def _said(reason: ReasonShown, facts: Facts) -> Iterator[NextStep]:
     """Give what always helps against the deciding reason, where no numbers say it better."""
     told = reason.code == "topology_too_small" and too_large_for_all(facts) is not None
+    told = told or no_machine_at_all(facts)
     if reason.help and not told and reason.code not in SHORT | TOO_LARGE:
         yield NextStep(reason.code, reason.help)
 

@@ -44,6 +44,7 @@ class Hints:
     ``limits`` are the limits of LimitRanges in the namespace as (name, limit). ``flavors`` are
     those of the reason or of the queue, by name. ``levels`` are the labels of each topology, the
     widest first. ``largest`` is what the largest machine offers, by flavor and resource.
+    ``unbacked`` are flavors whose labels no machine carries, though the cluster has machines.
     ``controllers`` names who decides each check. ``head`` is the first job of the line.
     """
 
@@ -51,6 +52,7 @@ class Hints:
     flavors: Mapping[str, Flavor] = field(default_factory=dict)
     levels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     largest: Mapping[Key, int] = field(default_factory=dict)
+    unbacked: frozenset[str] = frozenset()
     controllers: Mapping[str, str] = field(default_factory=dict)
     head: Workload | None = None
 
@@ -68,6 +70,17 @@ _OFFERS: Final = """(
         AND strpos(offer.key, '/') > 0
 )"""
 
+# How many machines carry the labels of a flavor, and how many there are.
+_CARRIERS: Final = """(
+    SELECT jsonb_build_array(
+        count(*) FILTER (
+            WHERE n.body -> 'labels' @> (queues_observedobject.body #> '{spec,nodeLabels}')
+        ), count(*)
+    )
+    FROM queues_observedobject n
+    WHERE n.cluster_id = queues_observedobject.cluster_id AND n.kind = 'Node'
+)"""
+
 
 def hint_rows(job: Workload, flavors: Iterable[str]) -> dict[str, QuerySet[Any]]:
     """Give what ``hints`` reads as parts of a query; nothing where the reason asks for nothing.
@@ -83,6 +96,9 @@ def hint_rows(job: Workload, flavors: Iterable[str]) -> dict[str, QuerySet[Any]]
         if code == "topology_too_small":
             # A constant text.
             more["offers"] = RawSQL(_OFFERS, (), output_field=JSONField())  # noqa: S611
+        if code == "pods_match_no_node":
+            # A constant text too.
+            more["carriers"] = RawSQL(_CARRIERS, (), output_field=JSONField())  # noqa: S611
         rows["flavors"] = _objects(job, "ResourceFlavor", _about(job, flavors), **more)
     if code in LEVELLED:
         rows["levels"] = _objects(job, "Topology", Q())
@@ -124,6 +140,7 @@ def hints(job: Workload, found: Mapping[str, list[Any]]) -> Hints:
             for row in found.get("levels", ())
         },
         largest=_largest(found.get("flavors", ())),
+        unbacked=frozenset(filter(None, map(_unbacked, found.get("flavors", ())))),
         controllers={
             row["name"]: str((row["spec"] or {}).get("controllerName", ""))
             for row in found.get("checks", ())
@@ -155,3 +172,10 @@ def _largest(rows: Iterable[Mapping[str, Any]]) -> dict[Key, int]:
             key = row["name"], resource
             found[key] = max(found.get(key, 0), amount(resource, text))
     return found
+
+
+def _unbacked(row: Mapping[str, Any]) -> str:
+    """Give the name of a flavor that chooses machines by labels which none of them carries."""
+    carriers, machines = row.get("carriers") or (0, 0)
+    labelled = bool((row["spec"] or {}).get("nodeLabels"))
+    return str(row["name"]) if labelled and machines and not carriers else ""

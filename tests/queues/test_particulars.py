@@ -103,6 +103,46 @@ def test_pods_on_no_machine_are_shown_the_labels_of_what_is_held(day):
     assert step(day, "labels").copy == "gpu-lab.io/model: a100"
 
 
+def on_machines_with(lab, **labels):
+    held = [{"flavor": "a100", "resource": "nvidia.com/gpu", "amount": 8}]
+    row = ObservedObject.objects.get(kind="ResourceFlavor", name="a100")
+    row.body["spec"]["nodeLabels"] = labels
+    row.save(update_fields=["body"])
+    stopped(lab, "pods_match_no_node", stage="pods", state="starting", held=held)
+
+
+def test_a_flavor_that_no_machine_carries_is_no_fault_of_the_job(day):
+    on_machines_with(day, **{"gpu-lab.io/model": "b200"})
+
+    assert "no change of the job helps" in step(day, "unbacked").text
+    assert {"labels", "pods_match_no_node"}.isdisjoint(each.code for each in steps(day))
+
+
+@pytest.mark.parametrize("labels", [{}, {"gpu-lab.io/model": "a100"}])
+def test_a_flavor_that_some_machine_carries_leaves_it_to_the_job(day, labels):
+    on_machines_with(day, **labels)
+
+    codes = [each.code for each in steps(day)]
+    assert codes[0] == "pods_match_no_node"
+    assert "unbacked" not in codes
+
+
+def test_without_a_known_machine_nothing_is_said_of_them(day):
+    ObservedObject.objects.filter(kind="Node").delete()
+    on_machines_with(day, **{"gpu-lab.io/model": "b200"})
+
+    assert step(day, "labels").copy == "gpu-lab.io/model: b200"
+
+
+def test_what_is_switched_off_comes_with_the_command_that_switches_it_on(day):
+    stopped(day, "deactivated", stage="", state="deactivated")
+
+    assert step(day, "switch_on").copy == (
+        "kubectl patch workload job-train-1-0a1b2 -n nlp --type merge "
+        """-p '{"spec":{"active":true}}'"""
+    )
+
+
 @pytest.mark.parametrize(
     ("code", "taint"),
     [
@@ -293,7 +333,9 @@ def test_an_empty_cluster_says_nothing_more(lab, code):
     assert {each.code for each in steps(lab)} <= {code, "wait", "ask_admin", "entries", "covered"}
 
 
-@pytest.mark.parametrize("code", ["limit_range", "topology_too_small", "behind_head"])
+@pytest.mark.parametrize(
+    "code", ["limit_range", "topology_too_small", "behind_head", "pods_match_no_node"]
+)
 def test_what_is_told_besides_costs_no_query_more(day, code):
     limit(day, max={"cpu": "500m"})
     seen.workload(day.cluster, "first", position=1)
